@@ -23,13 +23,13 @@ from homework.intake.archive import (
     shown,
 )
 from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment, stamp
-from homework.intake.filenames import BY_NUMBER, Owner, parse_owner, schemes_of
+from homework.intake.filenames import BY_NUMBER, Owner, is_of, parse_owner, schemes_of
 from homework.intake.roster import Roster, safe, unique
 from homework.intake.tables import parse_time
 
 UNKNOWN = "the roster has no such student, or several"
 WANTED = "give the zip that your platform makes, or a folder with a folder for each student"
-BESIDE = (".csv", ".yml", "index.html")  # files beside the students', such as the roster
+BESIDE = (".csv", ".yml")  # files beside the students', such as the roster
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,13 @@ def _given(source: Path) -> tuple[list[File], bool]:
 def _students(source: Path, given: list[File], assignment: str | None) -> dict[Owner, list[File]]:
     """Whose each folder is, or each file that a platform named, and the files that count of it."""
     tops: dict[str, list[File]] = {}
-    repository = f"{source.name.removesuffix('-submissions')}-"  # as GitHub Classroom names them
     for file in given:
         tops.setdefault(file.parts[0], []).append(file)
     found: dict[Owner, list[File]] = {}
     schemes = schemes_of([name for name in tops if not name.casefold().endswith(BESIDE)])
     for name, files in tops.items():
         is_file = any((one.parts, one.kind) == ((name,), "file") for one in files)
-        if who := parse_owner(name.removeprefix(repository), is_file, schemes):
+        if who := parse_owner(name, is_file, schemes):
             if who.scheme == "folder" and assignment:
                 files = of_assignment(files, assignment)
                 who = replace(who, time=parse_time(stamp(files)))
@@ -145,7 +144,8 @@ def _hand(
     key = safe(f"{who.name}_{who.id}" if is_numbered and who.name else who.id)
     name = "" if who.name == "Participant" else shown(who.name)
     finds = roster and (roster.match if is_numbered else roster.find)
-    if finds and (known := finds(who.id if is_numbered else who.name or who.id)):
+    known = finds(who.id if is_numbered else who.name or who.id) if finds else None
+    if known and (who.scheme != "canvas" or is_of(who.name, known.name)):
         key, name = known.key, known.name or name
     elif roster:
         key, notes = unique(key, {one.key for one in roster.students}), (*notes, UNKNOWN)

@@ -1,37 +1,31 @@
-"""Whose a name says that a file or folder is: the names that learning platforms write.
+"""Whose a name says that a file or folder is: the names that Canvas and Moodle write.
 
-Else there is a folder for each student, as nbgrader has it, or `gh classroom clone student-repos`,
-which puts ASSIGNMENT-LOGIN into the folder ASSIGNMENT-submissions (docs.github.com, "Using GitHub
-Classroom with GitHub CLI"; not tried with one). In a folder of Google Classroom's each file has the
-name that its student chose, which says nothing.
+Else there is a folder for each student, as nbgrader has it.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import SequenceMatcher
 
 BY_NUMBER = ("canvas", "moodle")  # whose rosters have the number that is in the names
 PATTERNS = {
     # mod/assign/locallib.php of moodle: a folder, or before a file's name
     "moodle": r"(?P<name>.+?)_(?P<id>\d{1,18})_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?",
     # lib/content_zipper.rb of canvas-lms: a later file has a larger number; a name may be empty
-    "canvas": r"(?:(?:LATE_)?anon_(?P<anon>[a-z0-9]{5})|(?P<name>.*?)_(?:LATE_)?(?P<id>\d{1,18}))"
-    r"_(?:(?P<file>\d{1,18})_.+|(?P<kind>text|link)\.html)",
-    # README.md of kwurst/bb-file-cleanup, not tried with a Blackboard: the .txt holds a comment
-    "blackboard": r".+?_(?P<id>[^_]+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_.+|(?P<kind>\.txt))",
-    # No source of the vendor's, not tried with a Brightspace; all of a folder may have one number
-    "brightspace": r"(?P<id>\d+-\d+) - (?P<name>.+?) - "
-    r"(?P<day>[A-Z][a-z]{2} \d\d?, \d{4}) (?P<clock>\d{3,4} [AP]M)(?: - .+)?",
+    "canvas": r"(?:(?:(?P<l>LATE_)?anon_(?P<anon>[a-z0-9]{5})|(?P<name>.*?)_(?P<late>LATE_)?"
+    r"(?P<id>\d{1,18})))_(?:(?P<file>\d{1,18})_.+|(?P<kind>text|link)\.html)",
 }
+ALIKE = 0.7  # of a name on the roster and what Canvas makes of it
 
 
 @dataclass(frozen=True)
 class Owner:
     """What a name says of whose it is: the scheme, what tells one from another, a name to show, the
-    platform's number of the file, whether it is a text typed there, and when it was handed in,
-    where that is known.
+    platform's number of the file, whether it is a text typed there, whether the platform calls it
+    late, and when it was handed in, where that is known.
     """
 
     scheme: str
@@ -39,6 +33,7 @@ class Owner:
     name: str = ""
     number: int = 0
     online: bool = False
+    late: bool = False
     time: datetime | None = None
 
 
@@ -60,11 +55,16 @@ def parse_owner(name: str, is_file: bool, schemes: Sequence[str] = tuple(PATTERN
     scheme = min(found, key=lambda one: max(found[one].start("id"), 0))
     part = {key: text or "" for key, text in found[scheme].groupdict().items()}
     id = f"anon_{part['anon']}" if part.get("anon") else part["id"]
-    if scheme == "brightspace":
-        id = f"{part['name']} {id}"
-    number = int("".join(re.findall(r"\d", part.get("file") or part.get("time", ""))) or 0)
-    with suppress(ValueError):
-        clock = f"{part.get('day')} {part.get('clock', ''):0>7}"
-        number = int(f"{datetime.strptime(clock, '%b %d, %Y %I%M %p'):%Y%m%d%H%M}")
-    online = part.get("kind", "") not in ("", "file")
-    return Owner(scheme, id, part.get("name", ""), number, online)
+    number, online = int(part.get("file") or 0), part.get("kind", "") not in ("", "file")
+    is_late = bool(part.get("l") or part.get("late"))
+    return Owner(scheme, id, part.get("name", ""), number, online, is_late)
+
+
+def is_of(name: str, on_roster: str) -> bool:
+    """Whether Canvas makes this name of one on the roster; of a Chinese one it makes nothing."""
+    return not name or SequenceMatcher(None, _letters(name), _letters(on_roster)).ratio() >= ALIKE
+
+
+def _letters(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(c for c in plain if c.isascii() and c.isalnum())

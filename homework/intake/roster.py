@@ -13,10 +13,7 @@ The forms are told apart by their columns:
   ("Participant 1234"; the number is the one in the names of the files), Full name, Email address,
   Status, Grade, Maximum Grade, Last modified (submission), …; in German with the words of Moodle's
   language pack (de/assign.php, de/assignfeedback_comments.php).
-- Any other table with a column of logins, which comes back with the marks in it: Brightspace's
-  grades (community.d2l.com, "Importing grades": OrgDefinedID, Username, "title Points Grade"),
-  Blackboard's (no source of the vendor's, not tried) and GitHub Classroom's classroom_roster.csv
-  (not tried).
+- Any other table with a column of logins (username, ID number), which comes back with the marks.
 """
 
 import csv
@@ -40,16 +37,10 @@ COLUMNS = {  # what others call a column, and what it is called here
     "bewertung": "grade",
     "bestwertung": "maximum grade",
     "feedback als kommentar": "feedback comments",
-    "last name": "lastname",
-    "first name": "firstname",
-    "orgdefinedid": "id number",
     "student id": "id number",
-    "github_username": "username",
     "name": "full name",
 }
-NUMBERED = re.compile(  # what platforms write after an assignment's title
-    r"\s*(\(\d+\)|points grade( <.*)?|\[total pts.*)$"
-)
+NUMBERED = re.compile(r"\s*\(\d+\)$")  # what Canvas writes after an assignment's title
 LONGEST_KEY = 64  # characters
 IDENTIFYING = (  # by which Canvas knows a student
     "student",
@@ -231,8 +222,6 @@ def _student(kind: str, row: int, cells: dict[str, str], taken: set[str]) -> Stu
     id = number[0] if number else ""
     logins = tuple(filled[name] for name in LOGINS if name in filled)
     key = unique(safe([*logins, id or name or "student"][0]), taken)
-    if kind == OTHER and "firstname" in filled:  # as in the names of Brightspace's folders
-        logins += (f"{filled['firstname']} {filled.get('lastname', '')}",)
     return Student(key, name, id, logins, row)
 
 
