@@ -9,13 +9,9 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
     {"do": "inside", "name": …, "look": …, "args": …}   look at it; see `helpers.exercises.inside`
-    {"do": "fork"}              go on in a copy of this process, which spares the next run its start
-    {"do": "end"}               end the copy; this process goes on as it was
-    {"do": "echo", "value": …}  say it back, at once
 
     {"value": …, "said": …}     what came of it, and what was written on the way
     {"error": …, "text": …}     or the type of what was raised, and its message
-    {"ended": …}                the copy has ended
 
 What is not plain data stays here and is named by a number. Functions of the grader that came as
 arguments have a name with a g, and are asked for by {"ask": name, "args": …, "kwargs": …} first.
@@ -23,24 +19,17 @@ Nothing in this process is trusted: it holds no hidden test.
 """
 
 import contextlib
-import gc
 import importlib
 import io
 import os
-import random
-import shutil
-import signal
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from helpers.exercises import to_plain
-from homework.run.seccomp import fork_filter, install, is_supported, set_dumpable
 from homework.run.wire import WireError, decode, encode
 
-COLLECTED = (700, 10, 10)  # as often as Python does
 # magics, not done here; a reset at the top would take what the given cells made
 OF_NOTEBOOKS = ("autosave", "conda", "connect_info", "qtconsole", "reset", "store")
 CORES = 4  # that are told of, for there may be few processes
@@ -153,55 +142,7 @@ def serve(questions, answers) -> None:
     cells = Cells(ask)
     for line in questions:
         question = decode(line, cells.fetch)
-        if question == {"do": "fork"}:
-            send(_forked())
-        elif question == {"do": "end"}:
-            os._exit(0)
-        elif question.get("do") == "echo":
-            send({"value": question["value"]})
-        else:
-            send(cells.answer(question))
-
-
-def _forked() -> dict:
-    """Go on in a copy, which says whether there is one; this process waits and says that it ended.
-
-    What cells of the release made is there in both, so that they need not be run twice. A copy has
-    a folder of its own: it does not find the files that an earlier one wrote there. It can neither
-    end this process nor look into it. A signal from the grader ends a copy that does not end by
-    itself.
-    """
-    folder, state, copy = tempfile.mkdtemp(), random.getstate(), 0
-
-    def end(*_: object) -> None:
-        if copy:
-            os.kill(copy, signal.SIGKILL)
-
-    signal.signal(signal.SIGUSR1, end)
-    if is_supported():
-        set_dumpable(False)
-    try:
-        copy = os.fork()
-    except OSError:  # there are as many processes as there may be
-        return {"value": False}
-    if copy == 0:
-        _keep_to_itself()
-        os.chdir(folder)
-        sys.path.insert(1, folder)  # which a process that is started anew can import from, too
-        gc.set_threshold(*COLLECTED)
-        random.setstate(state)  # Python gives a copy another
-        return {"value": True}
-    status = os.waitpid(copy, 0)[1]
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    shutil.rmtree(folder, ignore_errors=True)
-    return {"ended": status}
-
-
-def _keep_to_itself() -> None:
-    os.setsid()
-    if is_supported():
-        set_dumpable(True)
-        install(fork_filter(os.getpid()))
+        send(cells.answer(question))
 
 
 def main() -> None:
@@ -211,7 +152,7 @@ def main() -> None:
     for fd in (0, 1, 2):
         os.dup2(nothing, fd)
     sys.stdin = io.StringIO()
-    sys.path.insert(0, "")  # the folder in which a copy is, as in a notebook
+    sys.path.insert(0, "")  # the folder in which this runs, as in a notebook
     os.cpu_count = os.process_cpu_count = lambda: CORES  # type: ignore[attr-defined]
     os.sched_getaffinity = lambda pid: set(range(CORES))
     os.environ["PIP_RETRIES"] = "0"  # there is no network

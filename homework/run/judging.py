@@ -16,7 +16,7 @@ from typing import Any
 from helpers import exercises
 from homework.release.assignment import Assignment, Task, Test
 from homework.run import sandbox
-from homework.run.sandbox import Limits, LostError, SandboxClient, until
+from homework.run.sandbox import Limits, LostError, SandboxClient
 from homework.run.withheld import book_for
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
@@ -86,8 +86,7 @@ class Judging:
 
     A cell or an answer that ends its process costs its own task or test; the others are run afresh
     without it. Hidden tests are judged in a second run: what a function saw of them can then not
-    come out in a message that the student is shown. In the sandbox both runs are copies of one
-    process that has run the release's first cells: starting, most of the time, is paid once.
+    come out in a message that the student is shown.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class Judging:
             "book": book,
         }
         self.made = contextlib.ExitStack()
-        self.client: SandboxClient | None = None  # the process, kept from one run to the next
+        self.client: SandboxClient | None = None
         self.begin(answers)
         if f"{BEFORE}/" in skip:
             self.lost.add(BEFORE)
@@ -131,7 +130,7 @@ class Judging:
         self.lost: set[str] = set()  # tasks whose cells are not run any more
         self.results: dict[tuple[str, str], Result] = {}
         self.raised: dict[str, str] = {}
-        self.end = until(self.limits.submission)
+        self.end = time.monotonic() + self.limits.submission
 
     def __enter__(self) -> "Judging":
         return self
@@ -168,47 +167,30 @@ class Judging:
     def _once(self, hidden: bool) -> None:
         """Run the submission in a process until it ends or all tests of a kind are judged."""
         ran: list[str] = []  # the student's own cells, run in this process
-        name, is_fresh = None, self.client is None
+        name = None
         try:
             client = self._entered()
             for name, step in self._steps(client, hidden):
                 if name is not None:
                     self.progress(f"{name}/")
-                client.deadline = min(until(self.limits.task), self.end)
+                client.allow(self.limits.task if name is not None else self.limits.given)
                 step()
                 if name is not None:
                     ran.append(name)
         except LostError as error:
             if error.outside and not (self.last and str(error) == sandbox.BUSY):
                 raise
-            if name is not None or is_fresh:  # else what an earlier run left may have done it
-                self._attribute_failure(name, ran, error)
-            if name is None:
-                self._leave()
-            return
-        if client.parent is None:
+            self._attribute_failure(name, ran, error)
+        finally:
             self._leave()
-        else:
-            with contextlib.suppress(LostError):
-                client.end_fork()
 
     def _entered(self) -> SandboxClient:
-        """A process in which the release's first cells were run, and nothing of the student's.
-
-        Where it can, it is a copy: what it leaves behind goes with it.
-        """
-        if self.client is not None:
-            with contextlib.suppress(LostError):
-                if self.client.fork():
-                    return self.client
-            self._leave()
+        """A new process, in which the first cells of the release were run."""
         if self.how["book"] is None:
             self.how["book"] = self.made.enter_context(book_for(self.assignment))
         self.client = sandbox.started(self.limits, **self.how)
         for cell in self.assignment.setup:
             self._given(self.client, cell.source)()
-        if not self.how["unsafe"]:  # where nothing would end a copy with its process
-            self.client.fork()
         return self.client
 
     def _leave(self) -> None:
@@ -233,7 +215,6 @@ class Judging:
 
     def _given(self, client: SandboxClient, source: str) -> Callable[[], None]:
         def run() -> None:
-            client.deadline = max(client.deadline, until(self.limits.given))
             client.ask(functions(client), within=self.limits.given, do="run", source=source)
 
         return run

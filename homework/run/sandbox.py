@@ -7,27 +7,28 @@ of all together; they do not hold root, so a grader that is root hands over to a
 nothing.
 """
 
-import array
 import compileall
 import contextlib
 import itertools
 import os
-import secrets
+import re
 import selectors
 import shutil
-import signal
 import subprocess
 import sys
 import time
+import tomllib
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+import helpers
 from homework.run import seccomp
 from homework.run.wire import MOST_BYTES, WireError, decode, encode
 
@@ -39,17 +40,21 @@ INSIDE = (
 )
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/fonts")
 PYTHON = (sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))  # it may be a link
+PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")  # of these
 NOBODY = range(40_000, 60_000)  # ids that own no files; each process has its own
 SHARED = 16 * 2**20  # bytes of /dev/shm, in which the locks of several processes lie
 STARTED = itertools.count()
 MOST_TEXT = 2_000  # characters of an error and of its message
 HELPERS = """
-import pathlib, torch, helpers.exercises, homework.run.inside, matplotlib.font_manager
+import os, pathlib, sys, torch, helpers.exercises, homework.run.inside, matplotlib.font_manager
+others = [p for p in sys.path if p != "/book" and os.path.exists(os.path.join(p, "helpers"))]
+if others: sys.exit(f"students' code would see {others[0]}/helpers")
 for path in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
     print(path.relative_to("/tmp"), path.read_text(), sep="\\n")
 """
-MOST_LOAD_FACTOR = 8.0  # at most, how many times longer a process may take on a busy machine
-END = 2.0  # seconds that a copy of a process has to end
+WALL, MOST_WALL = 3, 8  # times so many seconds on the clock for who sleeps, and for who waits
+MOST_ENTRIES = 10_000  # files and folders in what the sandbox may write
+END = 2.0  # seconds that what was killed has to end
 ENDED = "the process has ended"
 BUSY = "the machine was too busy"
 TOO_LONG, TOO_MUCH = "it took longer than it may", "it took more memory than it may"
@@ -80,12 +85,11 @@ class Limits:
 
     memory: of a process, in MiB of address space. resident: of all processes together, in MiB of
     what they really hold, looked at twice a second while an answer is waited for. files: all it
-    writes, in both runs, in MiB (they lie in memory, too). processes: at a time, threads counted.
-    cpu: seconds of a process in all. answer, given: seconds for one question, and for a cell of the
-    release. task: seconds for a task's cells, and again for its tests, in each run. submission:
-    seconds after which nothing new is judged. Where others want the processors too, the seconds
-    on the clock are up to `MOST_LOAD_FACTOR` times as many, see `load_factor`, but for one question
-    those of a processor are not.
+    writes, in MiB (they lie in memory, too). processes: at a time, threads counted. cpu: seconds of
+    a process in all. answer, given: for one question, and for a cell of the release. task: for a
+    task's cells, and again for its tests. These are seconds of a processor, of all processes
+    together, and a few times as many on the clock. submission: seconds on the clock after which
+    nothing new is judged.
     """
 
     memory: int = 3072
@@ -97,20 +101,6 @@ class Limits:
     given: float = 120.0
     task: float = 60.0
     submission: float = 600.0
-
-
-def load_factor() -> float:
-    """How many times longer a process may take on a machine that is busy: 1 to MOST_LOAD_FACTOR.
-
-    What waits for a processor is not charged for it, and nobody gains much by making it busy.
-    """
-    waiting = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
-    return min(max(waiting, 1.0), MOST_LOAD_FACTOR)
-
-
-def until(seconds: float) -> float:
-    """When so many seconds are over, on the monotonic clock, with `load_factor`."""
-    return time.monotonic() + seconds * load_factor()
 
 
 def bubblewrap() -> str:
@@ -138,7 +128,7 @@ def command(
     """
     bwrap = bubblewrap()
     is_root = os.geteuid() == 0
-    places = {p: p for p in (*SYSTEM, *PYTHON) if Path(p).exists()}
+    places = {p: p for p in _system()}
     places |= {f"{BOOK}/{name}": str(ROOT / name) for name in INSIDE}
     places[f"{BOOK}/helpers"] = str(book)
     environment = {
@@ -177,6 +167,7 @@ def command(
         "--tmpfs",
         "/tmp",
         *_bound(places),
+        *_masked(),
         "--proc",
         "/proc",
         "--dev",
@@ -234,6 +225,53 @@ def _bound(places: dict[str, str]) -> list[str]:
     return options
 
 
+def _system() -> list[str]:
+    """What it sees of the system and of Python."""
+    parts = [[one] if Path(one).is_symlink() else [f"{one}/{p}" for p in PARTS] for one in PYTHON]
+    return [one for one in (*SYSTEM, *itertools.chain(*parts)) if Path(one).exists()]
+
+
+@cache
+def _masked() -> list[str]:
+    """Options that show, of all that is installed for Python, what the book's functions need."""
+    options, needed = [], _needed()
+    for site in _sites():
+        options += ["--tmpfs", str(site)]
+        for name in sorted(needed):
+            if (site / name).exists():
+                options += ["--ro-bind", str(site / name), str(site / name)]
+        options += ["--remount-ro", str(site)]
+    return options
+
+
+@cache
+def _sites() -> list[Path]:
+    """The folders of installed packages, wherever they lie in what it sees."""
+    found = {
+        site.resolve()
+        for place in _system()
+        for pattern in ("", "python3*/", "local/lib/python3*/", "lib/python3*/")
+        for site in Path(place).glob(f"{pattern}[sd]i[ts][te]-packages")
+    }
+    return sorted(found)
+
+
+def _needed() -> set[str]:
+    """The files and folders of the packages that the book names, and of those that they need."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted, seen, files = [*project["dependencies"]], set(), set()
+    while wanted:
+        name = re.match(r"[\w.-]+", wanted.pop())[0].lower()  # type: ignore[index]
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            if name not in seen:
+                one = metadata.distribution(name)
+                record = one.read_text("RECORD") or one.read_text("top_level.txt") or name
+                files |= set(re.findall(r'^"?([^/,\n"]+)', record, re.MULTILINE))
+                wanted += [one for one in one.requires or () if "extra ==" not in one]
+            seen.add(name)
+    return files - {"..", "__pycache__", "helpers", "homework"}
+
+
 def _limited(limits: Limits) -> list[str]:
     return [
         "prlimit",
@@ -266,8 +304,7 @@ def _handed_over(is_root: bool, number: int) -> list[str]:
 class SandboxClient:
     """A process that runs cells, and questions to it; a context that ends the process when left.
 
-    parent: while a copy of it answers, the process that waits for the copy's end. lost: why what
-    answered has ended or was ended, or None; then only `fork` may give something new to ask.
+    places: where it may write. lost: why it has ended or was ended, or None.
     """
 
     def __init__(
@@ -279,10 +316,9 @@ class SandboxClient:
         self.limits = limits
         self.given: list[Callable] = []  # functions of ours that it may ask for
         self.pending = bytearray()
-        self.deadline = float("inf")  # on the monotonic clock, for any question
-        self.looked = time.monotonic()  # at what memory it holds
+        self.places = ("tmp", "dev/shm")
+        self.allow(float("inf"))
         self.lost: LostError | None = None
-        self.parent: psutil.Process | None = None
         self.process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
@@ -295,7 +331,6 @@ class SandboxClient:
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
         os.set_blocking(self.stdout.fileno(), False)
         os.set_blocking(self.stdin.fileno(), False)
-        self.answering = self.process.pid
         self.kills = memory_kills()
 
     def __enter__(self) -> "SandboxClient":
@@ -323,165 +358,77 @@ class SandboxClient:
     def ask(
         self, fetch: Callable[[str], object], *, within: float | None = None, **question: object
     ) -> dict[str, Any]:
-        """Put a question and give the answer, a dict with "value" or "error" ("ended" for the end).
+        """Put a question and give the answer, a dict with "value" or "error".
 
         fetch: gives what stands here for something that stays there. within: seconds, in place of
         those of the limits. Raises: WireError where the question cannot cross; LostError where the
-        process ends, sends what is no answer, or takes longer than it may; it has ended then, and
-        with it the process behind it, unless that is as it was before.
+        process ends, sends what is no answer, or takes longer than it may; it has ended then.
         """
         if self.lost or self.process.returncode is not None:
             raise LostError(ENDED)
         line = encode(question, self._give)
-        within = self.limits.answer if within is None else within
-        if self.parent is None:
-            self.answering = self._innermost()
-        asked, before = time.monotonic(), cpu_seconds(self.answering)
+        within = min(self.limits.answer if within is None else within, self.left)
+        self.looked, began = time.monotonic(), self._seconds()
+        self.within, self.most = within, began + within
+        self.until = min(self.looked + WALL * within, self.end_of_all)
         try:
-            self._send(line, min(until(within), self.deadline))
-            deadline = min(asked + within, self.deadline)
+            self._send(line)
             while True:
-                try:
-                    line = self._line(deadline)
-                except LostError as error:
-                    computed, starved = self._is_starved(error, before, within)
-                    factor = MOST_LOAD_FACTOR if starved else load_factor()
-                    last = min(asked + factor * within, self.deadline)
-                    if deadline >= last or computed >= within or str(error) != TOO_LONG:
-                        raise
-                    deadline = min(time.monotonic() + within / 4, last)
-                    continue
-                message = _checked(decode(line, fetch))
+                message = _checked(decode(self._line(), fetch))
                 if "ask" not in message:
-                    if ("ended" in message) != (question["do"] == "end"):
-                        raise LostError(ENDED)
+                    self.left -= self._seconds() - began
                     return message
-                self._send(self._reply(message), deadline)
+                self._send(self._reply(message))
         except LostError as error:
-            raise self._give_up(self._explained(error, before, within)) from error
+            is_full = memory_kills() > self.kills and str(error) == ENDED
+            why = LostError("the machine's memory was out", outside=True) if is_full else error
+            raise self._give_up(why) from error
         except Exception as error:  # whatever an answer was made to raise
             said = str(error)[:200] if isinstance(error, WireError) else type(error).__name__
             raise self._give_up(LostError(f"the process made no sense: {said}")) from error
 
-    def _innermost(self) -> int:
-        """The process that answers, within those that make the sandbox; the outermost at first."""
-        with contextlib.suppress(psutil.Error, IndexError):
-            return psutil.Process(self.process.pid).children()[0].children()[0].pid
-        return self.process.pid
-
-    def _explained(self, error: LostError, before: tuple[float, float], within: float) -> LostError:
-        """Whose doing it was that the process is lost.
-
-        before: as `cpu_seconds` says, when the question was put that may take so many seconds.
-        """
-        if memory_kills() > self.kills and str(error) == ENDED:
-            return LostError("the machine's memory was out", outside=True)
-        if self._is_starved(error, before, within)[1]:
-            return LostError(BUSY, outside=True)
-        return error
-
-    def _is_starved(
-        self, error: LostError, before: tuple[float, float], within: float
-    ) -> tuple[float, bool]:
-        """The seconds of a processor that it has had since, and whether it was slow because it had
-        to wait for one; see `_explained`.
-        """
-        computed, waited = (
-            now - then for now, then in zip(cpu_seconds(self.answering), before, strict=True)
-        )
-        others_computed, others_waited = self._others()
-        computed, waited = computed + others_computed, waited + others_waited
-        starved = str(error) == TOO_LONG and waited > within / 4 and computed < within
-        return computed, starved
-
-    def _others(self) -> tuple[float, float]:
-        """The seconds of a processor that the copy's other processes have had, whoever started them
-        and whether they have ended, for what starves among its own was not starved by the machine;
-        and those for which the ones that are there have waited, as those of a pool do.
-        """
-        total = waited = 0.0
-        with contextlib.suppress(psutil.Error, IndexError):
-            first = psutil.Process(self.process.pid)
-            known = {self.answering, self.parent and self.parent.pid}
-            if self.parent is not None:
-                first = first.children()[0]  # which outlives, and waits for, all that is orphaned
-                total += sum(first.cpu_times()[2:4])
-            for one in first.children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    total += 0.0 if one.pid in known else sum(one.cpu_times()[:4])
-                waited += 0.0 if one.pid in known else wait_seconds(one.pid)
-        return total, waited
-
-    def fork(self) -> bool:
-        """Let a copy of the process answer; whether there is one. Raises: LostError.
-
-        What the copy leaves behind goes with it, when it is lost or by `end_fork`.
-        """
-        self.lost, self.parent, self.deadline = None, None, float("inf")
-        if self.ask(str, do="fork").get("value") is not True:
-            return False
-        with contextlib.suppress(psutil.Error, IndexError):
-            init = psutil.Process(self.process.pid).children()[0]
-            self.parent = init.children()[0]
-            self.answering = self.parent.children()[0].pid
-        self.kills = memory_kills()
-        return True
-
-    def end_fork(self) -> None:
-        """Ask the copy to end, and end all of it where processes of the copy's are left.
-
-        Raises: LostError.
-        """
-        self.ask(str, within=END, do="end")
-        with contextlib.suppress(psutil.Error):
-            if self.parent is not None and self._is_alone(self.parent):
-                return
-        self.end()
+    def allow(self, seconds: float) -> None:
+        """Let all questions from now on take so many seconds together."""
+        self.left, self.end_of_all = seconds, time.monotonic() + WALL * seconds
 
     def _give_up(self, why: LostError) -> LostError:
-        """End what answered, and all of it unless the process behind it is left, alone."""
         self.lost = why
-        parent, self.parent = self.parent, None
-        try:
-            if parent is None or not self._is_alone(parent) or not self._is_in_step():
-                self.end()
-        except (psutil.Error, LostError, OSError):
-            self.end()
+        self.end()
         return why
 
-    def _is_alone(self, parent: psutil.Process) -> bool:
-        """End the copy; whether nothing is left in the sandbox but what was there before it.
+    def _all(self) -> list[psutil.Process]:
+        """The processes of the sandbox, and the one that started it."""
+        with contextlib.suppress(psutil.Error):
+            first = psutil.Process(self.process.pid)
+            return [first, *first.children(recursive=True)]
+        return []
 
-        Looks twice: a list that is made while the copy ends may lack what the copy leaves.
-        """
-        parent.send_signal(signal.SIGUSR1)
-        sandbox, until = psutil.Process(self.process.pid), time.monotonic() + END
-        seen_alone = 0
-        while seen_alone < 2:
-            two = (
-                len(sandbox.children(recursive=True)) == 2
-            )  # its first process, and the one behind
-            seen_alone = seen_alone + 1 if two else 0
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.01)
-        return parent.is_running()
+    def _seconds(self) -> float:
+        """The seconds of a processor that all of them have had, with those that have ended."""
+        total = 0.0
+        for one in self._all():
+            with contextlib.suppress(psutil.Error):
+                total += sum(one.cpu_times()[:4])
+        return total
 
-    def _is_in_step(self) -> bool:
-        """Whether the process answers the next question, whatever the copy wrote before its end."""
-        import fcntl  # neither is on Windows, where problem sets are released, too
-        import termios
-
-        unread = array.array("i", [0])
-        fcntl.ioctl(self.stdin.fileno(), termios.FIONREAD, unread)
-        if unread[0]:
-            return False
-        token, deadline = secrets.token_hex(), time.monotonic() + END
-        self._send(encode({"do": "echo", "value": token}), deadline)
-        while True:
-            with contextlib.suppress(WireError):
-                if decode(self._line(deadline), str) == {"value": token}:
-                    return True
+    def _look(self) -> None:
+        """Raise LostError where it has taken more than it may."""
+        self.looked = time.monotonic()
+        most = self.limits.resident * 2**20
+        if resident(self.process.pid) > most < resident(self.process.pid, shared=True):
+            raise LostError(TOO_MUCH)
+        for one in self._all()[1:][-1:]:  # one that sees the sandbox's files
+            with contextlib.suppress(OSError):
+                for place in self.places:
+                    about = os.statvfs(f"/proc/{one.pid}/root/{place}")
+                    if about.f_files - about.f_ffree > MOST_ENTRIES:
+                        raise LostError("it made too many files")
+        if self._seconds() > self.most:
+            raise LostError(TOO_LONG)
+        if self.looked > self.until:  # who sleeps has had the time, who waits may have more
+            waits = any(map(_wants_a_processor, self._all()))
+            if not waits or self.looked > self.until + (MOST_WALL - WALL) * self.within:
+                raise LostError(BUSY if waits else TOO_LONG, outside=waits)
 
     def _give(self, value: object) -> str:
         if not callable(value):
@@ -497,33 +444,27 @@ class SandboxClient:
         except Exception as error:
             return encode({"error": type(error).__name__, "text": str(error)})
 
-    def _wait(self, pipe, event: int, deadline: float) -> None:
+    def _wait(self, pipe, event: int) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, event)
-            while True:  # and once more when the time is over: who asks may have been kept, too
-                left = max(deadline - time.monotonic(), 0.0)
-                ready = selector.select(min(left, 0.5))
+            while True:
+                ready = selector.select(0.5)
                 if time.monotonic() - self.looked > 0.5:
-                    self.looked = time.monotonic()
-                    most = self.limits.resident * 2**20
-                    if resident(self.process.pid) > most < resident(self.process.pid, shared=True):
-                        raise LostError(TOO_MUCH)
+                    self._look()
                 if ready:
                     return
-                if not left:
-                    raise LostError(TOO_LONG)
 
-    def _send(self, line: bytes, deadline: float) -> None:
+    def _send(self, line: bytes) -> None:
         left = memoryview(line)
         while left:
-            self._wait(self.stdin, selectors.EVENT_WRITE, deadline)
+            self._wait(self.stdin, selectors.EVENT_WRITE)
             left = left[os.write(self.stdin.fileno(), left) :]
 
-    def _line(self, deadline: float) -> bytes:
+    def _line(self) -> bytes:
         seen = 0
         while (end := self.pending.find(b"\n", seen)) < 0:
             seen = len(self.pending)
-            self._wait(self.stdout, selectors.EVENT_READ, deadline)
+            self._wait(self.stdout, selectors.EVENT_READ)
             more = os.read(self.stdout.fileno(), 2**20)
             if not more:
                 raise LostError(ENDED)
@@ -539,7 +480,7 @@ def _checked(message: object) -> dict[str, Any]:
     """A message from there, its texts cut. Raises: WireError where it is none."""
     if not isinstance(message, dict):
         raise WireError("the answer is no dict")
-    if not {"value", "error", "ask", "ended"} & set(message):
+    if not {"value", "error", "ask"} & set(message):
         raise WireError("the answer says nothing")
     for name in ("error", "text", "ask"):
         if not isinstance(message.get(name, ""), str):
@@ -548,21 +489,10 @@ def _checked(message: object) -> dict[str, Any]:
     return message | texts
 
 
-def cpu_seconds(pid: int) -> tuple[float, float]:
-    """The seconds of a processor that a process's threads and ended children have had, and those
-    for which its first thread has waited; 0 if not told.
-    """
-    with contextlib.suppress(psutil.Error, ValueError):
-        return sum(psutil.Process(pid).cpu_times()[:4]), wait_seconds(pid)
-    return 0.0, 0.0
-
-
-def wait_seconds(pid: int) -> float:
-    """The seconds for which a process's first thread has waited for a processor; 0 if not told."""
-    with contextlib.suppress(OSError, ValueError):
-        _, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()
-        return int(waited) / 1e9
-    return 0.0
+def _wants_a_processor(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
+    return False
 
 
 def memory_kills() -> int:
@@ -610,7 +540,9 @@ def started(
     program = [sys.executable, "-P", "-m", "homework.run.inside"]  # which does not look here
     if unsafe:
         path = os.pathsep.join([str(book.parent), str(ROOT)])
-        return SandboxClient(program, limits, {**os.environ, "PYTHONPATH": path})
+        client = SandboxClient(program, limits, {**os.environ, "PYTHONPATH": path})
+        client.places = ()
+        return client
     # Bubblewrap's own process, which students' code can look at, knows no more than a path.
     argv = command(limits, program, number=number, book=book)
     client = SandboxClient(argv, limits, {"PATH": os.defpath})
@@ -625,9 +557,10 @@ def check(*private: Path) -> None:
     private: files and folders that it may not show. Raises: SandboxError that says what to do where
     it cannot be started or shows one of them, since Python itself is installed above it.
     """
-    for path in private:
-        for place in (*SYSTEM, *PYTHON):
-            if path.resolve().is_relative_to(Path(place).resolve()):
+    for path in (*private, Path(helpers.__file__).parent):
+        for place in _system():
+            is_masked = any(path.resolve().is_relative_to(site) for site in _sites())
+            if path.resolve().is_relative_to(Path(place).resolve()) and not is_masked:
                 raise SandboxError(
                     f"students' code would see {path}, for it lies in {place}, which it needs to "
                     "run Python; keep courses and private folders elsewhere"

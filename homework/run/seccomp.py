@@ -4,7 +4,6 @@ A filter is a program of classic BPF as in linux/filter.h: 8 bytes an instructio
 runs before each system call with its number, architecture and arguments (seccomp(2)).
 """
 
-import ctypes
 import errno
 import platform
 import struct
@@ -69,27 +68,12 @@ DENIED = {
 }
 SOCKET = (41, 198)
 FAMILIES = (1, 2, 10, 16)  # of this machine, IPv4, IPv6, netlink; a network's namespace holds these
-SIGNALS = {
-    "kill": (62, 129),
-    "tkill": (200, 130),
-    "tgkill": (234, 131),
-    "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240),
-    "prlimit64": (302, 261),
-    "sched_setaffinity": (203, 122),
-}  # whose first argument is a process
-BY_PIDFD = (424, 424)  # pidfd_send_signal
-OWNERS = {
-    (72, 25): (8, 10, 15),  # fcntl: F_SETOWN, F_SETSIG, F_SETOWN_EX
-    (16, 29): (0x8901, 0x8902),  # ioctl: FIOSETOWN, SIOCSPGRP
-}  # by their second argument these choose who is sent a signal
 CLONE, CLONE3 = (56, 220), (435, 435)
 NAMESPACES = 0x7E020000  # all of CLONE_NEW*
 X32 = 0x40000000  # numbers of x86-64's other table
-NUMBER, MACHINE, FIRST, SECOND = 0, 4, 16, 24  # in struct seccomp_data, low halves
+NUMBER, MACHINE, FIRST = 0, 4, 16  # in struct seccomp_data, low halves
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-SET_DUMPABLE, SET_SECCOMP, SET_NO_NEW_PRIVS, FILTER = 4, 22, 38, 2  # of prctl(2)
 
 
 def _packed(program: Iterable[Sequence[int]]) -> bytes:
@@ -132,41 +116,3 @@ def sandbox_filter() -> bytes:
     program += [(EQUAL, 0, 3, CLONE[column]), (LOAD, 0, 0, FIRST)]
     program += [(ANY_BIT, 0, 1, NAMESPACES), _refuse(), (RETURN, 0, 0, ALLOW)]
     return _packed(program)
-
-
-def fork_filter(pid: int) -> bytes:
-    """The filter of a copy, from its own pid: it ends itself and what it starts, and none before.
-
-    Pids are given in order, so what has a lower one is the process behind the copy, or its thread.
-    """
-    program, column = _begun()
-    may = [(LOAD, 0, 0, FIRST), (EQUAL, 3, 0, 0), (AT_LEAST, 0, 1, pid), (AT_LEAST, 0, 1, 1 << 31)]
-    for numbers in SIGNALS.values():
-        program += [(EQUAL, 0, 6, numbers[column]), *may, _refuse(), (RETURN, 0, 0, ALLOW)]
-    program += [(EQUAL, 0, 1, BY_PIDFD[column]), _refuse()]
-    for numbers, owners in OWNERS.items():
-        program += [(EQUAL, 0, len(owners) + 3, numbers[column]), (LOAD, 0, 0, SECOND)]
-        program += [(EQUAL, len(owners) - at, 0, owner) for at, owner in enumerate(owners)]
-        program += [(RETURN, 0, 0, ALLOW), _refuse()]
-    return _packed([*program, (RETURN, 0, 0, ALLOW)])
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
-
-
-def install(program: bytes) -> None:
-    """Put this process, and all that it starts from now on, behind a filter. Raises: OSError."""
-    filter_ = _Program(len(program) // 8, program)
-    _prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    _prctl(SET_SECCOMP, FILTER, ctypes.byref(filter_), 0, 0)
-
-
-def set_dumpable(is_shown: bool) -> None:
-    """Whether other processes of the same user may look into this one's memory."""
-    _prctl(SET_DUMPABLE, int(is_shown), 0, 0, 0)
-
-
-def _prctl(*arguments: object) -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(*arguments):
-        raise OSError(ctypes.get_errno(), "prctl was refused")

@@ -135,7 +135,7 @@ class Worker:
         with contextlib.suppress(OSError):  # it is lost; the next line says so
             self.pipe.send((raw, skip))
         while True:
-            kind, content = self._next(at, longest * sandbox.MOST_LOAD_FACTOR + GRACE)
+            kind, content = self._next(at, longest * sandbox.MOST_WALL + GRACE)
             if kind != "judging":
                 return content
             at = content

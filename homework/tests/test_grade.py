@@ -9,7 +9,6 @@ from textwrap import dedent
 
 import nbformat
 import pytest
-from handins import warm
 
 from homework import grade
 from homework.release.course import Course, release
@@ -112,8 +111,7 @@ def table(folder):
 def test_lost_worker_costs_one_test_and_is_replaced(course, monkeypatch):
     folder, assignment = course
     monkeypatch.setattr(worker, "GRACE", 0.0)
-    # Of who waits here for the judge.
-    monkeypatch.setattr(sandbox, "MOST_LOAD_FACTOR", 1.5 * sandbox.load_factor())
+    monkeypatch.setattr(sandbox, "MOST_WALL", 4)
     right = {task.name: task.solution for task in assignment.tasks}
     for rows in (2, 3, 4):
         answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"
@@ -419,7 +417,7 @@ def test_tests_that_a_solution_fails_are_told(course):
     private = folder / "private" / "05.py"
     private.write_text(private.read_text() + "    raise Wrong('whatever it is')\n")
     said = r"the solution of 05.5 gets 0 of 3 points in the test weak: whatever it is"
-    with warm(), pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=said):
         tried(Course("05", "s", str(folder / "private")).assignment())
 
 
