@@ -27,20 +27,19 @@ EVERY = 1.0  # seconds between two measurements of memory
 def batch(count: int, root: Path) -> dict[str, float]:
     """Release a course, and hand in alternately perfect and half done; all points by student."""
     sys.path[:0] = [str(ROOT / "homework" / "tests"), str(ROOT)]
-    from submissions import SEED, SUBMISSIONS, TEMPLATE
+    from test_hand_ins import HAND_INS, TEMPLATE
 
     from homework.release.course import Course, release
 
     private = root / "private"
     shutil.copytree(TEMPLATE, private, ignore=shutil.ignore_patterns("__pycache__"))
-    release(Course(CHAPTER, SEED, str(private)), root / "course")
-    known = {one.name: one for one in SUBMISSIONS}
+    release(Course(CHAPTER, "suite", str(private)), root / "course")
+    known = {one.name: one for one in HAND_INS}
     deserved = {}
     for number in range(count):
         student, one = f"student-{number:03d}", known["half" if number % 2 else "perfect"]
         (root / "submissions" / student).mkdir(parents=True)
-        [raw] = one.files().values()
-        (root / "submissions" / student / "05.ipynb").write_bytes(raw)
+        (root / "submissions" / student / "05.ipynb").write_bytes(one.notebook())
         deserved[student] = sum(one.points.values())
     return deserved
 

@@ -99,6 +99,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         default=min(4, _processors()),
         help="submissions graded at a time (default: %(default)s)",
     )
+    asked.add_argument(
+        "--part", type=_part, default=slice(None), help="3/8 grades every eighth, from the third on"
+    )
     asked.add_argument("--again", action="store_true", help="grade all of them again")
     asked.add_argument(
         "--without-sandbox", action="store_true", help="run students' code with your own rights"
@@ -107,6 +110,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     if options.workers < 1:
         asked.error(f"--workers must be 1 or more, got {options.workers}")
     return options
+
+
+def _part(text: str) -> slice:
+    number, _, of = text.partition("/")
+    if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"a part is such as 3/8, got {text!r}")
+    return slice(int(number) - 1, None, int(of))
 
 
 def _processors() -> int:
@@ -147,7 +157,7 @@ def grade_all(
     assignment = course.assignment()
     answers = [task.answer for task in assignment.tasks]
     is_wanted = partial(may_be_of_set, chapter=assignment.chapter, answers=answers)
-    handed = collected(options.source, roster, options.assignment, is_wanted)
+    handed = collected(options.source, roster, options.assignment, is_wanted)[options.part]
     if not handed:
         raise ValueError(f"there is nothing to grade in {options.source}")
     queue, lock = _open(book, handed, version, options.again), threading.Lock()
@@ -239,7 +249,8 @@ def _open(
             continue
         is_done = known is not None and known.key == key and STAYS not in known.notes
         if known is not None and is_done and not again:
-            if (now := replace(known, name=one.name, file=one.file, order=one.order)) != known:
+            now = replace(known, name=one.name, file=one.file, order=one.order, late=one.late)
+            if now != known:
                 book.put(now)
             continue
         print(f"[{at}/{len(handed)}] {one.student}", flush=True)
@@ -259,9 +270,8 @@ def _read(one: HandIn) -> tuple[HandIn, bytes | None]:
 def graded(worker: Worker, one: HandIn, raw: bytes | None, key: str) -> Record:
     """What comes of a file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    record = Record(
-        one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now, order=one.order
-    )
+    record = Record(one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now)
+    record = replace(record, order=one.order, late=one.late)
     if raw is None:
         return record
     found = worker.grade(raw)

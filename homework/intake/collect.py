@@ -38,7 +38,7 @@ class HandIn:
     where the file came from, what to tell the teacher, and "" or why it cannot be read.
 
     order: by what the platform numbers or dates its files, and that: of two by the same the one
-    with the larger counts.
+    with the larger counts. late: whether the platform calls it so.
     """
 
     student: str
@@ -48,6 +48,7 @@ class HandIn:
     error: str = ""
     place: Place | None = field(default=None, repr=False)
     order: tuple[str, float] = ("", 0.0)
+    late: bool = False
 
     def read(self) -> bytes:
         """The file's bytes, read now. Raises: ValueError where it cannot be read."""
@@ -157,4 +158,5 @@ def _hand(
         "" if is_read else best.problem,
         best.place if is_read else None,
         order,
+        who.late,
     )

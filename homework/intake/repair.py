@@ -22,6 +22,7 @@ MOST_CODE = 2**20  # characters of all code cells together
 LONGEST_WORDS = 20_000  # characters of a cell that is no code and may have been
 STUDENT = re.compile(r"[ \t]*student[ \t]*=(?!=)")  # so begins the cell with a student's name
 EXERCISE = re.compile(r"\*\*Exercise (\d+)\.")  # at the head of a question
+POINTS = re.compile(r"^>(?: \(.*\))? *$", re.MULTILINE)  # and section, below a question
 SET_OF_ID = re.compile(r"(?:stub|check|exercise|solution)-(\d\d)-\d+")
 CHECK_CALL = re.compile(r"exercises\.check\([ \t\n]{0,80}[\"'](\d\d)\.\d+[\"']")
 SET_IN_FILE = re.compile(
@@ -116,6 +117,7 @@ class _Reader:
         self.tasks = {task: stub.name for task, stub in self.stubs.items()}  # "" for words
         self.notes: list[str] = []
         self.votes: Counter[str] = Counter()  # for the problem set that it is of
+        self.other: set[str] = set()  # tasks whose question is another one
         self.seen: set[str] = set()  # tasks whose stub is there, filled in or not
 
     def read(self, raw: bytes) -> Submission:
@@ -168,6 +170,12 @@ class _Reader:
         defined = defined_in(cell.source, tree) if is_code and not is_text else set()
         gives = frozenset(task for task, name in self.tasks.items() if name in defined)
         self._vote(cell, bool(gives))
+        if (
+            claims is not None
+            and claims.kind == "text"
+            and _asks(cell.source) != _asks(claims.source)
+        ):
+            self.other.add(claims.task)
         if claims is not None and (not gives or claims.task in gives):
             task = claims.task or task
             if claims.kind == "stub":
@@ -251,8 +259,9 @@ class _Reader:
         most = max(self.votes, key=lambda name: (self.votes[name], name == self.chapter))
         if most != self.chapter:
             raise UnreadableError(f"this is problem set {most}; {self.chapter} was to be handed in")
-        if about.get("edition") not in (None, self.edition):
-            self.notes.append("the notebook was made from another edition of the problem set")
+        if about.get("edition") not in (None, self.edition) and self.other:
+            names = ", ".join(sorted(self.other))
+            self.notes.append(f"it was made from another edition, which asks otherwise: {names}")
 
     # ------------------------------------------------------------- what comes of it
 
@@ -291,6 +300,11 @@ class _Reader:
 def _trimmed(source: str) -> str:
     """A source without what does not matter: space at the ends of lines, empty lines."""
     return "\n".join(line.rstrip() for line in source.splitlines() if line.strip())
+
+
+def _asks(question: str) -> str:
+    """A question without its points."""
+    return _trimmed(POINTS.sub("", question))
 
 
 def _only_says(tree: ast.Module | None) -> bool:

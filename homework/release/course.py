@@ -58,9 +58,12 @@ class Course:
 
 
 def fingerprint(course: Course, assignment: Assignment) -> str:
-    """Changes with the questions, the chapter's judges, the private file and what it draws."""
-    files = sorted(Path(verdict.__file__).parent.glob("*.py"))
-    files += [BY_NUMBER[int(assignment.chapter)].folder / "exercises.py"]
+    """Changes with the questions, the chapter's judges, the private file, what it draws, and what
+    the judges import.
+    """
+    exercises = Path(verdict.__file__).parent
+    files = sorted([*exercises.glob("*.py"), *exercises.parent.glob("*.py")])
+    files += [*sorted(BY_NUMBER[int(assignment.chapter)].folder.glob("*.py"))]
     files += filter(None, [course.private_file])
     parts = [course.seed, edition(assignment).metadata["homework"]["edition"], *assignment.secrets]
     parts += [path.read_text("utf-8") for path in files if path.exists()]

@@ -13,7 +13,7 @@ from homework.release.assignment import Assignment
 from homework.release.course import Course
 from homework.release.sections import section
 from homework.report import feedback
-from homework.report.gradebook import Gradebook, Record, points_by_task
+from homework.report.gradebook import EARLIER, Gradebook, Record, points_by_task
 from homework.report.marking import marking_page
 
 
@@ -24,6 +24,9 @@ def write(
     records = book.records()
     marks = book.update_marks(records, assignment)
     known = {record.student for record in records}
+    for (student, task), mark in sorted(marks.items()):
+        if mark.points is None and mark.automatic and mark.remark.startswith(EARLIER[:20]):
+            print(f"{student}, {task}: the answer has changed since you marked it; tests count")
     for student, task in sorted(marks):
         if student not in known or task not in {one.name for one in assignment.tasks}:
             print(f"marks.csv: {student}, {task} fits no hand-in; this line counts for nothing")
@@ -32,7 +35,7 @@ def write(
     pages = _pages(folder, course, records, assignment, marks)
     canvas_zip(folder / "feedback.zip", records, pages)
     look = feedback.to_look_at(records)
-    write_text(folder / "grades.csv", grades(records, assignment, marks, missing, look))
+    write_text(folder / "grades.csv", grades(records, assignment, marks, missing, look, version))
     names = [one.name or one.key for one in missing] if roster else None
     summary = feedback.summary_page(records, assignment, marks, missing=names)
     write_text(folder / "summary.html", summary)
@@ -102,12 +105,18 @@ def _total(record: Record, assignment: Assignment, marks: dict) -> float | None:
 
 
 def grades(
-    records: list[Record], assignment: Assignment, marks: dict, missing: list, look: set[str]
+    records: list[Record],
+    assignment: Assignment,
+    marks: dict,
+    missing: list,
+    look: set[str],
+    version: str,
 ) -> str:
     """The table of grades, as CSV: an empty field waits for a person, or, in the state "not
     graded", for a run in which the grader does not fail.
 
-    look: who stands in the summary's list of what to look at; 1 in the last column.
+    look: who stands in the summary's list of what to look at; 1 in the last column. version: of the
+    tests; who was graded by others, and isn't in this download, has a state of their own.
     """
     names = [task.name for task in assignment.tasks]
     possible, rows = f"{assignment.points:g}", []
@@ -118,14 +127,18 @@ def grades(
             state = "not graded" if waits else ""
         else:
             state = "not readable" if record.error else "waits for marks" if waits else ""
+            if not state and record.tests not in ("", version):
+                state = "earlier tests"
         shown = ["" if points[name] is None else f"{points[name]:g}" for name in names]
         total = "" if state == "not graded" else f"{sum(filter(None, points.values())):g}"
         is_listed = int(record.student in look)
-        rows.append([record.student, record.name, *shown, total, possible, state, is_listed])
+        late = int(record.late)
+        rows.append([record.student, record.name, *shown, total, possible, state, late, is_listed])
     for one in missing:
         empty = [""] * len(names)
-        rows.append([one.key, one.name, *empty, "", possible, "not handed in", 0])
-    return tables.text(["student", "name", *names, "total", "of", "state", "to look at"], rows)
+        rows.append([one.key, one.name, *empty, "", possible, "not handed in", 0, 0])
+    head = ["student", "name", *names, "total", "of", "state", "late", "to look at"]
+    return tables.text(head, rows)
 
 
 def _said(folder: Path, records: list[Record], missing: list, waiting: int, look: int) -> str:

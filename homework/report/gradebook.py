@@ -36,7 +36,7 @@ class Record:
     cells before the first task, and of each. responses: answers that a person marks. when: the day
     and time of grading. tests: the fingerprint of those it was judged by. ours: whether an error is
     the grader's fault. order: of the file, as `Handed` has it. seen: digests of the files that were
-    collected, this one last.
+    collected, this one last. late: whether the platform calls it so.
     """
 
     student: str
@@ -54,6 +54,7 @@ class Record:
     ours: bool = False
     order: tuple[str, float] = ("", 0.0)
     seen: tuple[str, ...] = ()
+    late: bool = False
 
     def is_later_than(self, order: tuple[str, float], content: str) -> bool:
         """Whether another file came before this one: by what the platform numbers or dates them by,
@@ -140,9 +141,9 @@ class Gradebook:
 
     # ------------------------------------------------------------ points that a person gave
 
-    def marks(self) -> dict[tuple[str, str], Mark]:
+    def marks(self, path: Path | None = None) -> dict[tuple[str, str], Mark]:
         """What stands in marks.csv. Raises: ValueError that names the line that cannot be read."""
-        path = self.folder / MARKED
+        path = path or self.folder / MARKED
         if not path.exists():
             return {}
         found = {}
@@ -159,9 +160,31 @@ class Gradebook:
             found[mark.student, mark.task] = mark
         return found
 
+    def _of_markers(self, marks: dict[tuple[str, str], Mark]) -> None:
+        """Add the points of other markers' files, marks-NAME.csv, where there are none yet.
+
+        Says where two differ; then marks.csv has to decide, and counts.
+        """
+        given: dict[tuple[str, str], list[tuple[str, Mark]]] = {}
+        for path in sorted(self.folder.glob("marks-*.csv")):
+            for key, mark in self.marks(path).items():
+                if mark.points is not None:
+                    given.setdefault(key, []).append((path.name, mark))
+        for key, by in sorted(given.items()):
+            decided = marks.get(key)
+            if decided is not None and decided.points is not None:
+                by = [(MARKED, decided), *by]
+            elif len({mark.points for _, mark in by}) == 1:
+                marks[key] = by[0][1]
+            if len({mark.points for _, mark in by}) > 1:
+                said = ", ".join(f"{name} has {mark.points:g}" for name, mark in by)
+                counts = "counts" if by[0][0] == MARKED else "has to decide"
+                print(f"{', '.join(key)}: {said}; {MARKED} {counts}")
+
     def update_marks(self, records: Iterable[Record], assignment: Assignment) -> dict:
         """Ask for the points of each free response, keep what was given, and write marks.csv."""
         marks = self.marks()
+        self._of_markers(marks)
         _check(marks, assignment, self.folder / MARKED)
         for record in records:
             automatic = record.points()
@@ -171,7 +194,7 @@ class Gradebook:
                     marks[key] = _asked(marks.get(key), record, task)
                 elif key in marks:
                     earned = f"{automatic.get(task.name, 0.0):g}"
-                    marks[key] = replace(marks[key], possible=task.points, automatic=earned)
+                    marks[key] = replace(_asked(marks[key], record, task), automatic=earned)
         rows = [_row(marks[key]) for key in sorted(marks)]
         if rows or (self.folder / MARKED).exists():
             write_text(self.folder / MARKED, tables.text(MARKS, rows))
@@ -211,8 +234,9 @@ def _check(marks: dict[tuple[str, str], Mark], assignment: Assignment, path: Pat
 
 
 def _asked(mark: Mark | None, record: Record, task) -> Mark:
-    """The mark of a free response; points for an earlier answer are asked for again."""
-    digest = hashlib.sha256(record.responses[task.name].encode("utf-8", "replace")).hexdigest()
+    """The mark of an answer; points for an earlier answer are asked for again."""
+    text = record.responses.get(task.name, "\0".join(record.answers.get(task.name, ())))
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     answer = f"r{digest[:10]}"  # with a letter, or a spreadsheet may take it for a number
     if mark is None:
         return Mark(record.student, task.name, None, task.points, answer=answer)

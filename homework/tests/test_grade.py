@@ -10,7 +10,7 @@ from textwrap import dedent
 import nbformat
 import pytest
 
-from homework import grade
+from homework import grade, term
 from homework.release.course import Course, release
 from homework.release.edition import edition
 from homework.report.gradebook import Gradebook, digest
@@ -193,7 +193,7 @@ def test_who_could_not_be_graded_has_no_points_in_any_table(quick, capsys, monke
     assert "2 handed in, 0 of them not readable, 1 to look at, 1 not graded for a cause of" in said
     assert "wait for a person" not in said
     points = [f"{by_hand[task]}" if task in by_hand else "" for task in tasks]
-    total = ["3", "7", ""] if is_whole else ["", "7", "not graded"]
+    total = ["3", "7", "", "0"] if is_whole else ["", "7", "not graded", "0"]
     assert table(quick)["ada"][1:] == [*points, *total, "1"]
     imported = (grading / "grades-to-import.csv").read_text()
     assert f'"Lovelace, Ada",101,ada,L,{"3" if is_whole else "EX"}\n' in imported
@@ -318,6 +318,7 @@ def test_graded_again_when_tests_change_or_on_request(quick, capsys):
     assert names == ["ada"]
     assert "the tests have changed since the release: all is well" in said
     assert "not given this time, so still graded with the earlier tests: bob\n" in said
+    assert [table(quick)[name][-3] for name in ("ada", "bob")] == ["", "earlier tests"]
     assert "the tests have changed" not in graded("--again")[1]
 
 
@@ -342,6 +343,34 @@ def test_later_attempt_wins_in_any_order_of_collecting(quick, capsys, names, ord
     assert known.seen[-1] == made["1"] != made["0"]
     said = capsys.readouterr().out
     assert f"{names[1]}/05.ipynb was handed in after {names[0]}/05.ipynb and stays" in said
+
+
+def test_parts_that_are_joined_are_the_whole(quick, capsys):
+    """One of them died; the others' results lie together, and what is missing is graded."""
+    names = [f"s{n}" for n in range(9)]
+    for name in names:
+        hand_in(quick, name)
+    for part in ("1/4", "3/4", "4/4"):
+        assert run(quick, "--part", part) == 0
+    assert len(table(quick)) == 1 + 3 + 2 + 2
+    capsys.readouterr()
+    assert run(quick) == 0
+    assert re.findall(r"^\[.*\] (\w+)", capsys.readouterr().out, re.MULTILINE) == ["s1", "s5"]
+    assert [*table(quick)][1:] == names
+
+
+def test_the_table_of_a_term(quick):
+    hand_in(quick, "lovelaceada_LATE_101_9001_05")
+    assert run(quick) == 0
+    path = quick / "course/grading/08/grades.csv"
+    path.parent.mkdir()
+    path.write_text("student,name,total,of,state,late\nbo,Li,,9,waits for marks,0\n")
+    assert term.main(["--course", str(quick / "course")]) == 0
+    assert (quick / "course/grading/term.csv").read_text().splitlines() == [
+        "student,name,05 of 7,08 of 9,total,late,open",
+        'bo,Li,,,0,,"05 not handed in, 08 waits for marks"',
+        "lovelaceada_101,lovelaceada,7,,7,05,08 not handed in",
+    ]
 
 
 def test_a_private_file_that_is_missing_stops_the_command(quick, capsys):

@@ -399,12 +399,15 @@ def test_another_chapter_is_known_by_its_checks_alone():
         read_submission(json.dumps({"cells": cells}).encode(), RELEASED)
 
 
-def test_another_edition():
+def test_another_edition_is_told_where_it_asks_something_else():
     work = done()
     work.notebook["metadata"]["homework"] = {"edition": "e0", "assignment": "04"}  # cells know it
+    work["md-05-2"]["source"] += "\n>\n> (3 points)"
     found = work.read_submission()
-    assert found.answers == ALL
-    assert found.notes == ("the notebook was made from another edition of the problem set",)
+    assert (found.answers, found.notes) == (ALL, ())
+    work["md-05-1"]["source"] += "\n> Of four words."
+    (note,) = work.read_submission().notes
+    assert "another edition, which asks otherwise: 05.1" in note
 
 
 # ------------------------------------------------------------- hostile files

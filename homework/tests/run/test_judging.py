@@ -16,6 +16,7 @@ from homework.release.assignment import Test, read_assignment
 from homework.run import sandbox
 from homework.run.judging import judge
 from homework.run.sandbox import Limits, LostError
+from homework.run.withheld import borrowed
 
 pytestmark = [
     pytest.mark.usefixtures("bubblewrap"),
@@ -108,6 +109,25 @@ def test_what_an_exercise_asks_for_is_nowhere_in_the_sandbox(task, answer):
     results = {r.task: r for r in judge(WHOLE, perfect(WHOLE) | {task: [answer]}, last=True)}
     assert results.pop(task).points == 0
     assert all(r.points == r.most for r in results.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "said"),
+    [
+        ("04.1", "def my_layer_norm(*a): return torch.ones(1).numpy()", "04.1 asks for NumPy"),
+        ("04.8", "MyLayerNorm = type('MyLayerNorm', (nn.LayerNorm,), {})", "04.8 uses LayerNorm"),
+        ("04.8", "from helpers import minigpt as m\nMyLayerNorm = m.LayerNorm", "04.8 uses LayerN"),
+        (
+            "03.1",
+            "my_table = lambda ids, V: smoothed(count_bigrams(ids, V), 0)",
+            "03.1 uses smooth",
+        ),
+        ("04.1", "def my_layer_norm(x, g, b, e): return np.ones(1)  # no torch", ""),
+    ],
+)
+def test_what_a_person_should_look_at_is_read_from_the_code(name, source, said):
+    notes = [*borrowed(read_assignment(TAUGHT[int(name[:2]) - 1]), {name: [source]})]
+    assert [note[: len(said)] for note in notes] == ([said] if said else [])
 
 
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])

@@ -336,62 +336,6 @@ def answer(f):
     assert result.state == RIGHT, result.message
 
 
-NOTEBOOKS = {
-    "a file and its import": [
-        "%%writefile mine.py\ndef f():\n    return [1, 2, 3]",
-        "from mine import f\nanswer = f()",
-    ],
-    "a file that is run": ["%%writefile other.py\ng = [1, 2, 3]", "%run other.py\nanswer = g"],
-    **{
-        f"%matplotlib {how}": [
-            f"%matplotlib {how}\nimport matplotlib.pyplot as plt\n"
-            "plt.plot([1]); plt.show()\nanswer = [1, 2, 3]"
-        ]
-        for how in ("notebook", "widget", "inline", "qt", "")
-    },
-    "pylab": ["%pylab inline\nanswer = array([1, 2, 3])"],
-    "magics": ["%autosave 60\n%conda install numpy\n%store\n%gui qt\nanswer = [1, 2, 3]"],
-    **{
-        f"a pool: {pool}": [
-            "import multiprocessing, concurrent.futures as futures\n"
-            f"def f(x): return x + 1\nwith {pool} as pool: answer = list(pool.map(f, range(3)))"
-        ]
-        for pool in (
-            "multiprocessing.Pool()",
-            "multiprocessing.get_context('fork').Pool(2)",
-            "futures.ProcessPoolExecutor()",
-            "futures.ThreadPoolExecutor()",
-        )
-    },
-    "a pool that is started anew": [
-        "%%writefile part.py\ndef f(x):\n    return x + 1",
-        "import multiprocessing\nfrom part import f\n"
-        "with multiprocessing.get_context('spawn').Pool(2) as p: answer = p.map(f, range(3))",
-    ],
-    "a data loader": [
-        "loader = torch.utils.data.DataLoader([1, 2, 3], num_workers=2)\n"
-        "answer = [float(x) for x in loader]"
-    ],
-    "an async cell": ["import asyncio\nawait asyncio.sleep(0)\nanswer = [1, 2, 3]"],
-}
-
-
-@pytest.fixture(scope="module")
-def ran():
-    """Results by what each notebook does, all of them in one submission."""
-    cell = nbformat.v4.new_code_cell
-    forget = cell("answer = None")
-    check = (Test("check", 1, three),)
-    tasks = tuple(Task(name, "answer", (forget, cell("")), check) for name in NOTEBOOKS)
-    assignment = Assignment("05", "Notebooks", cell(""), (cell(IMPORTS),), tasks)
-    return {result.task: result for result in judge_of(assignment, NOTEBOOKS)}
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_what_works_in_a_notebook_works_for_the_grader(name, ran):
-    assert (ran[name].state, ran[name].raised) == (RIGHT, ""), ran[name].message
-
-
 CHANGING = {
     "lambda row, ids: row.sort()": True,
     "lambda row, ids: ids.append(1)": True,
