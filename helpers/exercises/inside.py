@@ -7,6 +7,7 @@ that the reader's function could have said.
 import copy
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import nn
@@ -38,7 +39,8 @@ def initialised(function: Callable, sizes: dict[str, int]) -> tuple | None:
     """Whether a function gives back the GPT of these sizes that it is called with, whose numbers
     are 0.5 but for the norms' 1; and each parameter by its name.
     """
-    model = minigpt.GPT(**sizes)
+    with patch.object(minigpt, "init_weights", lambda model: None):  # homework withholds the book's
+        model = minigpt.GPT(**sizes)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.fill_(1.0 if "norm" in name and name.endswith("weight") else 0.5)
