@@ -88,7 +88,7 @@ A, B, C = notebook(n=1), notebook(n=2), notebook(n=3)
             [A, B],
         ),
         ({"_123_456_05.ipynb": A}, ["123"], [A]),  # Canvas has nothing of a name of emoji
-        ({"Ada Lovelace/05.ipynb": A, "grace/work/my.ipynb": B}, ["ada-lovelace", "grace"], [A, B]),
+        ({"Ada Lovelace/05.ipynb": A, "grace/mine/my.ipynb": B}, ["ada-lovelace", "grace"], [A, B]),
     ],
 )
 def test_names_are_known(hand_in, files, keys, bytes_of, kind):
@@ -277,12 +277,12 @@ def test_zip_names_in_undeclared_utf8(tmp_path):
 @pytest.mark.parametrize("kind", ["folder", "zip"])
 def test_a_zip_in_a_hand_in_is_looked_into_once(hand_in, kind):
     deep = zipped({"05.ipynb": B})
-    inner = zipped({"work/05.ipynb": A, "work/deep.zip": deep, "__MACOSX/work/._05.ipynb": b"x"})
+    inner = zipped({"mine/05.ipynb": A, "mine/deep.zip": deep, "__MACOSX/mine/._05.ipynb": b"x"})
     (found,) = hand_in({"x_1_10_hw.zip": inner}, kind=kind)
-    assert (found.student, found.file) == ("x_1", "x_1_10_hw.zip/work/05.ipynb")
+    assert (found.student, found.file) == ("x_1", "x_1_10_hw.zip/mine/05.ipynb")
     assert found.read() == A
     assert found.notes == (
-        "x_1_10_hw.zip/work/deep.zip does not count: a zip within a zip left out",
+        "x_1_10_hw.zip/mine/deep.zip does not count: a zip within a zip left out",
     )
 
 
