@@ -74,39 +74,6 @@ def eps_outside_the_root() -> str:
 
 
 @corrects(
-    claim="What comes out of LayerNorm always has mean 0 and standard deviation 1.",
-    says="“Each token keeps mean 0 and standard deviation 1 throughout training.”",
-    why="That holds before training, when γ is 1 and β is 0. Both are learned, and the output is "
-    "what they make of the normalised vector.",
-    section="What does a norm do to one word?",
-)
-def gamma_and_beta_come_after() -> str:
-    """Mean and deviation of LayerNorm's output with γ = 2 and β = 1."""
-    out = 2 * _normalised(CROSS) + 1
-    return (
-        f"With γ = 2 and β = 1 for all features, the word *cross* comes out with mean "
-        f"{number(round(out.mean(), 9))} and standard deviation {number(round(out.std(), 9))}."
-    )
-
-
-@corrects(
-    claim="After a norm all numbers lie between −1 and 1, and form a bell curve.",
-    says="“Normalising squeezes the activations into a small range around 0.”",
-    why="A standard deviation of 1 is a typical distance from 0 and no limit. A norm shifts and "
-    "stretches, so an outlier stays an outlier and a lopsided row stays lopsided.",
-    section="What does a norm do to one word?",
-)
-def values_beyond_one() -> str:
-    """The running example's word normalised, and one entry that differs from 511 others."""
-    spike = _normalised(np.eye(512)[0])
-    return (
-        f"The word *cross*, {vector(CROSS)}, becomes {vector(_normalised(CROSS))}. Of 512 "
-        f"numbers that are equal but for one, that one becomes {number(spike[0])} and the others "
-        f"{number(spike[1])}."
-    )
-
-
-@corrects(
     claim="With γ and β, LayerNorm can undo its own normalisation.",
     says="“The two parameters let the network restore the original activations if it needs them.”",
     why="γ and β are the same for all tokens, but each token was normalised by a mean and a "
