@@ -7,6 +7,7 @@ import argparse
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -90,18 +91,27 @@ def main(path, pattern):
             print()
 
 
-def run(arguments):
-    """The same from a console: an error becomes one line and an exit status."""
+@contextmanager
+def one_line(stopped):
+    """In a console: an error becomes one line and an exit status, and so does Ctrl-C."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A console may lack a letter.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: it needs the package {error.name}: `pip install {error.name}`")
+    except (ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(stopped)
+
+
+def run(arguments):
+    """The same from a console."""
     parser = argparse.ArgumentParser("python -m helpers.minigpt", description=__doc__)
     parser.add_argument("path", help="a text in UTF-8, or a model that was kept")
     parser.add_argument("--words", action="store_true", help="words as tokens, not characters")
     given = parser.parse_args(arguments)
-    # A console may lack a letter.
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    try:
+    with one_line("stopped, and nothing is kept"):
         main(given.path, WORDS if given.words else r"(?s).")
-    except (ValueError, OSError) as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("stopped, and nothing is kept")
