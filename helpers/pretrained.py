@@ -27,6 +27,7 @@ from torch import Tensor, nn
 
 from helpers import corpus
 from helpers.gguf import read_gguf
+from helpers.minigpt import GPT, WORDS, LayerNorm, Tokenizer
 from helpers.minillama import (
     SPLIT,
     BytePairTokenizer,
@@ -53,21 +54,37 @@ NAMES = {  # ours, those of GGUF, and those of Hugging Face; {}: a block's numbe
     "norm": ("output_norm", "model.norm"),
     "head": ("output", "lm_head"),
 }
+GPT2_NAMES = {  # the same of minigpt
+    "embedding": ("token_embd", "transformer.wte"),
+    "position": ("position_embd", "transformer.wpe"),
+    "blocks.{}.norm_1": ("blk.{}.attn_norm", "transformer.h.{}.ln_1"),
+    "blocks.{}.attention.qkv": ("blk.{}.attn_qkv", "transformer.h.{}.attn.c_attn"),
+    "blocks.{}.attention.out": ("blk.{}.attn_output", "transformer.h.{}.attn.c_proj"),
+    "blocks.{}.norm_2": ("blk.{}.ffn_norm", "transformer.h.{}.ln_2"),
+    "blocks.{}.feed_forward.up": ("blk.{}.ffn_up", "transformer.h.{}.mlp.c_fc"),
+    "blocks.{}.feed_forward.down": ("blk.{}.ffn_down", "transformer.h.{}.mlp.c_proj"),
+    "norm": ("output_norm", "transformer.ln_f"),
+    "head": ("output", "lm_head"),
+}
 
 
-def renamed(tensors: dict[str, Tensor], column: int) -> dict[str, Tensor]:
-    """Tensors by our names. Raises ValueError for one without a place in minillama, as QK-norm's.
+def renamed(
+    tensors: dict[str, Tensor], column: int, names: dict[str, tuple[str, str]] = NAMES
+) -> dict[str, Tensor]:
+    """Tensors by our names. Raises ValueError for one without a place in our model, as QK-norm's.
 
-    A linear layer has a place for a bias, which `filled` makes where a file has one.
+    A linear layer has a place for a bias, which `filled` makes where a file has one; GPT-2's norms
+    have one, too.
     """
-    ours = {f"{theirs[column]}.weight": f"{name}.weight" for name, theirs in NAMES.items()}
-    linear = [name for name in NAMES if "attention." in name or "feed_forward." in name]
-    ours |= {f"{NAMES[name][column]}.bias": f"{name}.bias" for name in linear}
+    ours = {f"{theirs[column]}.weight": f"{name}.weight" for name, theirs in names.items()}
+    parts = ("attention.", "feed_forward.", "norm" if names is GPT2_NAMES else "feed_forward.")
+    linear = [name for name in names if any(part in name for part in parts)]
+    ours |= {f"{names[name][column]}.bias": f"{name}.bias" for name in linear}
     state = {}
     for name, tensor in tensors.items():
         pattern = re.sub(r"\.\d+\.", ".{}.", name)
         if pattern not in ours:
-            raise ValueError(f"this model has {name}, for which minillama has no place")
+            raise ValueError(f"this model has {name}, for which ours has no place")
         state[ours[pattern].format(*re.findall(r"\d+", name))] = tensor
     return state
 
@@ -162,6 +179,11 @@ class SentencePieceTokenizer(PretrainedTokenizer):
         return text.removeprefix(" ")
 
 
+# GPT-2's letter for each byte: its own if that can be printed, else one from 256 on.
+LETTERS = {byte: chr(byte) for byte in (*range(33, 127), *range(161, 173), *range(174, 256))}
+LETTERS |= {b: chr(256 + n) for n, b in enumerate(b for b in range(256) if b not in LETTERS)}
+
+
 def byte_pair_tokenizer(
     tokens: list[str],
     merges: list[list[str]],
@@ -169,17 +191,14 @@ def byte_pair_tokenizer(
 ) -> PretrainedTokenizer:
     """A tokenizer from tokens by id and pairs that merge, all in GPT-2's letters for bytes.
 
-    A byte's letter is its own if that can be printed, else one from 256 on. SentencePiece's tokens
-    are text as it is.
+    SentencePiece's tokens are text as it is.
     """
-    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printed]
-    names = {byte: byte for byte in printed} | {256 + n: byte for n, byte in enumerate(others)}
+    byte_of = {letter: byte for byte, letter in LETTERS.items()}
 
     def as_bytes(token: str) -> bytes:
-        known = all(ord(letter) in names for letter in token)
+        known = all(letter in byte_of for letter in token)
         known &= kind is not SentencePieceTokenizer
-        return bytes(names[ord(letter)] for letter in token) if known else token.encode()
+        return bytes(byte_of[letter] for letter in token) if known else token.encode()
 
     tokenizer = kind([(as_bytes(left), as_bytes(right)) for left, right in merges])
     tokenizer.vocab = [as_bytes(token) for token in tokens]
@@ -231,9 +250,11 @@ PATTERN = [  # those of a file that brings its own regular expression
     {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
 ]
 SPACES = [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "content": "▁"}]
+# minigpt's patterns in the library tokenizers, which has no Python \\w.
+PATTERNS = {r"(?s).": r"[\s\S]", WORDS: r" ?[\p{L}\p{N}_]+|[^\p{L}\p{N}_]"}
 
 
-def tokenizer_from(words: dict[str, Any]) -> PretrainedTokenizer | None:
+def tokenizer_from(words: dict[str, Any]) -> Tokenizer | PretrainedTokenizer | None:
     """The tokenizer of a tokenizer.json, or None for a kind that isn't known here."""
 
     def are(steps: list[dict], known: list[dict]) -> bool:
@@ -241,6 +262,12 @@ def tokenizer_from(words: dict[str, Any]) -> PretrainedTokenizer | None:
         return same == steps and len(steps) == len(known)
 
     pairs, normalizer = words["model"], words["normalizer"] or {}
+    if pairs["type"] == "WordLevel":
+        cut = words["pre_tokenizer"]["pattern"]["Regex"]
+        of_book = [Tokenizer("", ours) for ours, theirs in PATTERNS.items() if theirs == cut]
+        for one in of_book:
+            one.ids, one.vocab = pairs["vocab"], sorted(pairs["vocab"], key=pairs["vocab"].get)
+        return of_book[0] if of_book else None
     splits = (words["pre_tokenizer"] or {}).get("pretokenizers", [])
     is_spaced = not words["pre_tokenizer"] and are(normalizer.get("normalizers", []), SPACES)
     if is_spaced:  # where no token has ▁ after another character
@@ -263,12 +290,13 @@ def tokenizer_from(words: dict[str, Any]) -> PretrainedTokenizer | None:
     return tokenizer
 
 
-def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
+def from_folder(path: str | Path) -> tuple[Any, Any]:
     """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
 
-    SmolLM2, Llama 2, TinyLlama, Qwen2 and Qwen2.5 are like that. path: the folder, which for a
-    model's name on the Hub ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one of that name here.
-    Raises ValueError, in one sentence, for what minillama cannot express: RoPE scaling, sliding
+    SmolLM2, Llama 2, TinyLlama, Qwen2 and Qwen2.5 are like that, and what `helpers.to_hf` wrote,
+    of minigpt too. path: the folder, which for a model's name on the Hub
+    ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one of that name here.
+    Raises ValueError, in one sentence, for what our models cannot express: RoPE scaling, sliding
     windows, norms of queries and keys, other architectures and tokenizers; FileNotFoundError where
     the folder, with the command that gets it, or a file is missing.
     """
@@ -284,13 +312,16 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     config, words = read("config.json"), read("tokenizer.json")
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     config |= {"rope_type": rope.get("type")} | rope
-    H = config["num_attention_heads"]
-    D = config["hidden_size"] // H
+    is_gpt2 = config["model_type"] == "gpt2"
+    if is_gpt2:
+        config = {"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5} | config
+    H = config["n_head" if is_gpt2 else "num_attention_heads"]
+    D = config["n_embd" if is_gpt2 else "hidden_size"] // H
     if not config.get("use_sliding_window", True):
         config["sliding_window"] = None
-    wanted: dict[str, tuple] = {"model_type": ("llama", "qwen2"), "hidden_act": ("silu",)}
+    wanted: dict[str, tuple] = {"model_type": ("llama", "qwen2", "gpt2"), "hidden_act": ("silu",)}
     wanted |= {"rope_type": ("default",), "head_dim": (D,), "partial_rotary_factor": (1.0,)}
-    wanted |= {"sliding_window": ()}
+    wanted |= {"sliding_window": (), "activation_function": ("gelu",), "n_inner": (4 * D * H,)}
     faults = [
         f"its {name} is {config[name]}"
         for name, values in wanted.items()
@@ -301,12 +332,14 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
         faults.append(
             "its tokenizer is no byte-pair encoding of SmolLM2's, Qwen2's or Llama 2's kind"
         )
-    if faults or tokenizer is None:
-        raise ValueError(f"minillama cannot run the model in {path}: {', '.join(faults)}")
+    if faults:
+        raise ValueError(f"our code cannot run the model in {path}: {', '.join(faults)}")
     parts, index = {"model.safetensors"}, "model.safetensors.index.json"
     if (Path(path) / index).is_file():
         parts = set(read(index)["weight_map"].values())
     tensors = {n: tensor for p in parts for n, tensor in load_file(Path(path) / p).items()}
+    if is_gpt2:
+        return gpt2(config, tensors), tokenizer
     state = {name: tensor.float() for name, tensor in renamed(tensors, 1).items()}
     for name, rows in state.items():  # they turn entries i and i + D / 2, we 2i and 2i + 1
         if ".attention.query." in name or ".attention.key." in name:
@@ -316,6 +349,22 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     L, T = config["num_hidden_layers"], config["max_position_embeddings"]
     base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
     return filled(state, L, T, H, base, eps), tokenizer
+
+
+def gpt2(config: dict[str, Any], tensors: dict[str, Tensor]) -> GPT:
+    """A GPT-2 as Hugging Face stores it, whose linear layers are transposed, as minigpt's GPT."""
+    state = {name: tensor.float() for name, tensor in renamed(tensors, 1, GPT2_NAMES).items()}
+    for name, weights in state.items():
+        if "blocks." in name and weights.ndim == 2:
+            state[name] = weights.T
+    (V, C), T = state["embedding.weight"].shape, len(state["position.weight"])
+    with torch.random.fork_rng(devices=[]):
+        model = GPT(V, T, C, config["n_head"], config["n_layer"])
+    model.load_state_dict({"head.weight": state["embedding.weight"]} | state)
+    for module in model.modules():
+        if isinstance(module, LayerNorm):
+            module.eps = config["layer_norm_epsilon"]
+    return model.eval()
 
 
 def smollm2() -> tuple[Llama, BytePairTokenizer]:
