@@ -91,13 +91,14 @@ mutations: $(READY)  ## plant errors in the core with mutmut, list those that no
 	OMP_NUM_THREADS=1 $(BIN)/python -m mutmut run $(ONLY)
 	$(BIN)/python -m mutmut results
 
-oracles: $(READY) ## compare our GPT and Llama with Hugging Face's, in an environment of its own
+oracles: $(READY) ## compare our GPT and Llama with Hugging Face's and llama.cpp's, in an environment of its own
 	@test -x $(ORACLES)/bin/python || $(BIN)/python -m venv --without-pip $(ORACLES)
 	@where='import site; print(site.getsitepackages()[0])'; $(BIN)/python -c "$$where" \
 	    > "$$($(ORACLES)/bin/python -c "$$where")/book.pth"
 	$(ORACLES)/bin/python -m pip install --quiet --no-deps --requirement benchmarks/oracles.txt
 	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
 	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles_llama.py
+	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python -m pytest -q -m nightly tests/core/test_to_hf.py
 
 matrix: $(READY) ## run helpers' tests and all chapters with other packages: [ONLY=] [WITH=python]
 	OMP_NUM_THREADS=1 PYTHONPATH="$$PWD" $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")
