@@ -54,8 +54,8 @@ def tensors(model: nn.Module, column: int) -> dict[str, Tensor]:
 
 def config(model: nn.Module) -> dict[str, Any]:
     """What config.json holds."""
-    column = 1 if isinstance(model, GPT) else 2
-    about = {SIZES[name][column]: size for name, size in checkpoint.sizes(model).items()}
+    column, about = 1 if isinstance(model, GPT) else 2, dict[str, Any]()
+    about |= {SIZES[name][column]: size for name, size in checkpoint.sizes(model).items()}
     about |= {"bos_token_id": None, "eos_token_id": None, "dtype": "float32"}
     about["tie_word_embeddings"] = model.head.weight is model.embedding.weight
     if isinstance(model, GPT):
@@ -66,7 +66,7 @@ def config(model: nn.Module) -> dict[str, Any]:
     return about | {"rope_parameters": {"rope_type": "default", "rope_theta": about["rope_theta"]}}
 
 
-def words(tokenizer: Tokenizer | BytePairTokenizer) -> dict[str, Any]:
+def words(tokenizer: Any) -> dict[str, Any]:
     """What tokenizer.json holds. Of two merges that make one token, only the last has it.
 
     Raises ValueError for tokens that are neither minigpt's nor minillama's.
@@ -118,8 +118,9 @@ def write_gguf(path: Path, model: nn.Module, pairs: dict[str, Any]) -> None:
 
 def write(folder: str | Path, model: nn.Module, tokenizer: Tokenizer | BytePairTokenizer) -> None:
     """Write a model into a new folder. Raises FileExistsError where one is not empty."""
-    folder, how = Path(folder).expanduser(), {"tokenizer_class": "PreTrainedTokenizerFast"}
-    how |= {"model_max_length": model.T, "clean_up_tokenization_spaces": False}
+    folder = Path(folder).expanduser()
+    how = {"model_max_length": model.T, "clean_up_tokenization_spaces": False}
+    how |= {"tokenizer_class": "PreTrainedTokenizerFast"}
     texts = {"config": config(model), "tokenizer": words(tokenizer), "tokenizer_config": how}
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder} isn't empty: name a new folder")

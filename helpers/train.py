@@ -80,8 +80,8 @@ def has_bf16():
     """Whether the card, or without one the processor, multiplies in bfloat16."""
     if torch.cuda.is_available():
         return torch.cuda.is_bf16_supported()
-    units = getattr(torch.cpu, "get_capabilities", dict)()  # from PyTorch 2.11 on
-    return bool(units.get("avx512_bf16") or units.get("amx_bf16"))
+    has = getattr(torch.cpu, "get_capabilities", dict[str, bool])()  # of a recent PyTorch
+    return has.get("avx512_bf16", False) or has.get("amx_bf16", False)
 
 
 class Run:
@@ -224,7 +224,7 @@ def settings(arguments):
     parser.add_argument("--float32", action="store_true", help="even where bfloat16 is faster")
     for name, value in DEFAULTS.items():
         how = {"type": type(value), "default": value, "choices": CHOICES.get(name)}
-        parser.add_argument(f"--{name}", **how, help=f"{value} unless given")
+        parser.add_argument(f"--{name}", help="%(default)s", **how)  # type: ignore[arg-type]
     given = parser.parse_args(arguments)
     if given.resume:
         if len(arguments) > 2:
