@@ -1,4 +1,4 @@
-"""What the three figures of tables should show, and the hands that walk them (test_play.py)."""
+"""What the two figures of tables should show, and the hands that walk them (test_play.py)."""
 
 import functools
 import itertools
@@ -6,14 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 import playing
-import pytest
 import torch
 from play import figures
 from playing import (
     Tells,
     check,
     fill,
-    fixed,
     keys,
     listed,
     many,
@@ -23,9 +21,7 @@ from playing import (
     texts,
 )
 
-from helpers import probes
 from helpers.attention import attention_steps
-from helpers.norms import NormSpec, normalise_over
 
 
 def cell(figure, grid: str, row: int, column: int):
@@ -47,190 +43,6 @@ def go(figure, hand: str, grid: str, row: int, column: int) -> None:
 
 SCORE = "for sum for sca"  # how the lines begin that compute a score; and a row of weights
 ROW = "for pow wei pow wei axi )"
-
-
-class Axes:
-    """Chapter 04: one number of a norm, with any choice of axes."""
-
-    given = figures.axes()
-    sentences: ClassVar = [["because", "it", "was", "too", word] for word in ("wide", "narrow")]
-    x = np.array(given["x"], dtype=float)
-    point: ClassVar = {"over": "", "groups": 1, "centred": True}
-    first: ClassVar = {
-        "x": given["x"],
-        "point": point,
-        "watched": [2, 3],
-        "chosen": [9, 3],
-        "found": [],
-    }
-    back = ("Back to the chapter’s numbers", ["x"])
-    names: ClassVar = {
-        ("", 1, True): "layer norm",
-        ("", 1, False): "RMS norm",
-        ("BT", 4, True): "batch norm",
-        ("T", 4, True): "instance norm",
-        ("T", 2, True): "group norm",
-        ("B", 4, True): "batch norm, each position by itself",
-        ("", 2, True): "group norm, each token by itself",
-        ("T", 1, True): "group norm with one group",
-    }
-
-    def states(self) -> list[dict]:
-        """Each point, with blocks ordinary, far from 0, tiny, constant, or the chapter's."""
-        rng, found = np.random.default_rng(0), []
-        for over, groups, centred in itertools.product(
-            ("", "B", "T", "BT"), (1, 2, 4), (True, False)
-        ):
-            x = rng.normal(size=(10, 4))
-            one = self.x.copy()
-            one[rng.integers(10), rng.integers(4)] = 7
-            for block in (x, x + 1000, 1e-3 * x, np.full((10, 4), 0.1), self.x, one):
-                places = rng.integers((10, 4), size=(2, 2)).tolist()
-                point = {"over": over, "groups": groups, "centred": centred}
-                state = {"x": block.tolist(), "point": point, "found": []}
-                found.append(state | dict(zip(("watched", "chosen"), places, strict=True)))
-        return found
-
-    def place(self, at) -> str:
-        row, column = at
-        b, t = divmod(row, 5)
-        return f"number {column + 1} of “{self.sentences[b][t]}” in sentence {b + 1}"
-
-    def kinds(self, spec: NormSpec, watched) -> list[str | None]:
-        """By derivatives; a number that is its own mean depends on nothing, and is lit alone."""
-        x = torch.from_numpy(np.random.default_rng(2).normal(size=(2, 5, 4))).requires_grad_()
-        normalise_over(x, spec, eps=0.01).output.reshape(10, 4)[tuple(watched)].backward()
-        reads = (x.grad != 0).reshape(10, 4).numpy()
-        reads[tuple(watched)] = True
-        row, near = watched[0], ("itself", "later", "earlier")  # the last is also at −1
-        words = [near[np.sign(r - row)] if r // 5 == row // 5 else "other" for r in range(10)]
-        return [words[r] if is_read else None for (r, _), is_read in np.ndenumerate(reads)]
-
-    def working(self, x, spec: NormSpec, watched, norm) -> list:
-        """The numbers of the lines that compute mean, variance and result."""
-        (b, t), c = divmod(watched[0], 5), watched[1]
-        groups = spec.groups
-        part = np.arange(4) * groups // 4 == c * groups // 4
-        numbers = x.reshape(2, 5, 4)[slice(None) if "B" in spec.over else [b]]
-        values = numbers[:, slice(None) if "T" in spec.over else [t]][:, :, part].ravel()
-        mean, variance, y = (
-            a.reshape(10, 4)[tuple(watched)].item() for a in (norm.mean, norm.variance, norm.output)
-        )
-
-        def total(terms) -> list[float]:
-            return [*terms[:3], terms[-1]] if len(terms) > 6 else [*terms]
-
-        lines = [
-            [*total(values), len(values), mean] * spec.centred,
-            [*total(values - mean), len(values), variance],
-            [x[tuple(watched)], *[mean] * spec.centred, variance, 1e-5, y],
-        ]
-        return [pytest.approx(line, abs=6e-4) for line in lines]
-
-    def sentence(self, x, spec: NormSpec, watched, output, before) -> Tells:
-        sets = (1 if "B" in spec.over else 2) * (1 if "T" in spec.over else 5) * spec.groups
-        size, kind = 40 // sets, "mean" if spec.centred else "mean square"
-        name = self.names.get((spec.over, spec.groups, spec.centred), "no norm with a usual name")
-        words = [name, many(sets, kind), many(size, "number")]
-        words += ["all results are 0"] * (spec.centred and size == 1)
-        words += [self.place(watched), "no other" if size == 1 else many(size - 1, "other")]
-        found = probes.leaks(
-            lambda block: normalise_over(block, spec).output,
-            torch.from_numpy(np.random.default_rng(3).normal(size=(2, 5, 4))),
-        )
-        leaks = {"later words": found.future, "the other sentence": found.others}
-        words += [words for words, leak in leaks.items() if leak > 0] or ["nothing"]
-        changed = np.argwhere(x != self.x)
-        if len(changed):
-            first, watched = tuple(changed[0]), tuple(watched)
-            one = [self.place(first)[6:], number(x[first]), number(self.x[first])]
-            words += one if len(changed) == 1 else [f"{len(changed)} numbers"]
-            words.append(f"moves {(np.abs(output - before) > 1e-9).sum() or 'none'} of")
-            then, now = before[watched], output[watched]
-            moved = [number(then), number(now)] if abs(now - then) >= 5e-4 else ["less than 0.001"]
-            words += moved if abs(now - then) > 1e-9 else ["stays", number(now)]
-        return Tells(*words)
-
-    def expected(self, state: dict) -> dict:
-        x, spec, watched = (
-            np.array(state["x"], dtype=float),
-            NormSpec(**state["point"]),
-            state["watched"],
-        )
-        norms = [normalise_over(torch.from_numpy(a.reshape(2, 5, 4)), spec) for a in (x, self.x)]
-        output, before = (norm.output.reshape(10, 4).numpy() for norm in norms)
-        by = (output - before).ravel()
-        return {
-            "says": self.sentence(x, spec, watched, output, before),
-            "x": [number(value) for value in x.ravel()],
-            "y": [fixed(value) for value in output.ravel()],
-            "moved": [None if abs(v) <= 1e-9 else "up" if v > 0 else "down" for v in by],
-            "kinds": self.kinds(spec, watched),
-            "changed": (x != self.x).ravel().tolist(),
-            "working": self.working(x, spec, watched, norms[0]),
-            "own": [f"{watched[0]},{watched[1]}"],
-            "slider": [self.place(state["chosen"]), number(x[tuple(state["chosen"])])],
-            "pressed": [",".join(map(str, state[which])) for which in ("chosen", "watched")],
-            "found": [
-                f"✓ {self.names[key]}" for key in list(self.names)[:5] if key in state["found"]
-            ],
-        }
-
-    def shown(self, html) -> dict:
-        x, y = (html.select(f'[data-side="{side}"] td .axes-cell') for side in "xy")
-        live = html.select("[data-grid]")
-        pressed = [one["data-at"] for one in live if one["aria-pressed"] == "true"]
-        own = [f"{i // 4},{i % 4}" for i, one in enumerate(y) if one.has_attr("data-own")]
-        found = {"pressed": pressed, "found": texts(html, ".axes-find li[data-found]")}
-        return {
-            "says": playing.text(html.select_one(".play-says")),
-            "x": [playing.text(one) for one in x],
-            "y": [playing.text(one.select_one(".axes-fine")) for one in y],
-            "moved": [one.get("data-moved") for one in y],
-            "kinds": [one.get("data-kind") for one in x],
-            "changed": [one.has_attr("data-changed") for one in x],
-            "working": [playing.read(line) for line in texts(html, ".axes-working p")],
-            "own": own,
-            "slider": texts(html, ".play-slider > :not(input)"),
-            **(found if live else {}),
-        }
-
-    def reader(self, figure, hand: str):
-        state, found = self.first, [("", 1, True)]
-
-        def now(**changes):
-            nonlocal state
-            state = state | changes
-            found.append(tuple(state["point"].values()))
-            return state | {"found": found}
-
-        def act(button: str) -> None:
-            if hand != "keyboard":
-                press(figure, button)
-            else:
-                figure.get_by_role("button", name=button, exact=True).focus()
-                keys(figure, "Enter")
-
-        go(figure, hand, "y", 6, 2)
-        yield now(watched=[6, 2])
-        act("sentences (B)")
-        yield now(point=self.point | {"over": "B"})
-        act("words (T)")
-        for groups, label in ((2, "two and two"), (4, "each by itself")):
-            check(figure, label)
-            yield now(point={"over": "BT", "groups": groups, "centred": True})
-        found += [("BT", 1, True)]
-        go(figure, hand, "x", 3, 1)
-        x = np.array(state["x"], dtype=float)
-        x[3, 1] = -4
-        fill(figure, "value", -4)
-        yield now(chosen=[3, 1], x=x)
-        act("sentences (B)")
-        yield now(point={"over": "T", "groups": 4, "centred": True})
-        act("words (T)")
-        check(figure, "all four")
-        act("subtract the mean")
-        yield now(point={"over": "", "groups": 1, "centred": False})
 
 
 class Mask:

@@ -16,16 +16,14 @@ from bs4 import BeautifulSoup
 from looks import CLEAR
 from play import figures
 from playing import FIGURES, fill, press, seen
-from playing_tables import Axes, Mask, Scores, go
+from playing_tables import Mask, Scores, go
 from playing_vectors import Plane, Query
 
 from book.paper import document
 from helpers import numerics
-from helpers.chapters.ch04_layernorm_vs_batchnorm.figures import NAMES
 from helpers.chapters.ch07_heads_masks_positions.lab import allowed
-from helpers.norms import NORMS
 
-SHOULD = {"plane": Plane(), "axes": Axes(), "query": Query(), "scores": Scores(), "mask": Mask()}
+SHOULD = {"plane": Plane(), "query": Query(), "scores": Scores(), "mask": Mask()}
 EVERY = pytest.mark.parametrize("name", FIGURES, scope="module")
 
 
@@ -73,7 +71,7 @@ def test_each_hand_moves_it_and_all_that_it_shows(browser, name, hand):
     context.close()
 
 
-@pytest.mark.parametrize("name", ["axes", "scores", "mask"])
+@pytest.mark.parametrize("name", ["scores", "mask"])
 def test_each_grid_has_one_tab_stop_that_home_and_end_move(page, name):
     figure = playing.alone(page, name)
     for grid in {cell["data-grid"] for cell in seen(figure).select("[data-grid]")}:
@@ -156,11 +154,7 @@ def test_softmax_is_the_oracles():
 # --- the chapters ---------------------------------------------------------------------------------
 
 
-def test_names_of_norms_and_masks_are_the_chapters():
-    for point, called in NAMES.items():
-        key = (point.over, point.groups or 4, point.centred)
-        assert SHOULD["axes"].names[key] == called
-    assert [(p.over, p.groups or 4, p.centred) for p in NORMS.values()] == list(Axes.names)[:5]
+def test_names_of_masks_are_the_chapters():
     for name in ("causal", "none at all", "one too far", "only what came before"):
         np.testing.assert_array_equal(Mask.presets[name], allowed(name, 7), err_msg=name)
 
@@ -248,26 +242,21 @@ def test_figure_works_from_a_disk_and_nothing_moves_by_itself(browser, html_root
 NAMELESS = """figure => [...figure.querySelectorAll("input, button, [role=slider], [role=button]")]
     .filter(e => {
         const text = e.textContent.trim(), label = e.getAttribute("aria-label") ?? "";
-        const parts = e.querySelector(".axes-fine") ? [...e.children] : [e];
         return !(e.labels?.length || label || text)
-            || (label && !parts.every(part => label.includes(part.textContent.trim())));
+            || (label && !label.includes(text));
     }).map(e => e.outerHTML)"""
 SMALL = """figure => [...figure.querySelectorAll("button, input[type=range], label, .play-handle, "
     + "[data-grid][tabindex]:not(.mask-word)")]
     .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
     .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html)"""
-GROUNDS = """figure => new Set([...figure.querySelectorAll("table *, .axes-legend *, .code-line")]
+GROUNDS = """figure => new Set([...figure.querySelectorAll("table *, .code-line")]
     .map(e => getComputedStyle(e).backgroundColor)).size"""
-CUT = """figure => [...figure.querySelectorAll(".axes-cell, .mask-cell")]
+CUT = """figure => [...figure.querySelectorAll(".mask-cell")]
     .filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"""
 
 
 def worst(figure, name: str) -> None:
     """Bring a table to where it is fullest: all is lit, results have moved, a row is empty."""
-    if name == "axes":
-        press(figure, "sentences (B)")
-        press(figure, "words (T)")
-        fill(figure, "value", -11)
     if name == "mask":
         press(figure, "one too far")
         fill(figure, "layers", 4)

@@ -13,9 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 import play
-from helpers.chapters.ch04_layernorm_vs_batchnorm.figures import NAMELESS, NAMES
 from helpers.chapters.ch05_attention_by_hand.figures import hull
-from helpers.norms import EPS, NORMS, NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,33 +45,6 @@ def plane() -> dict:
         "vectors": [query, *(points[place] for place in places)],
         "inks": ["ink", *(f"ink-{place}" for place in places)],
         "spoken": spoken,
-    }
-
-
-# --- chapter 04 -----------------------------------------------------------------------------------
-
-
-def axes() -> dict:
-    """Return the chapter's sentences, a row of numbers a word, and the names of norms."""
-    docname = "notebooks/04_layernorm_vs_batchnorm"
-    sentences, of_word = play.literals(docname, "sentences", "of_word")
-    x = [of_word[word] for words in sentences for word in words]
-    width, start = len(x[0]), NORMS["layer"]
-
-    def key(point: NormSpec) -> str:
-        return f"{point.over}|{point.groups or width}|{'yes' if point.centred else 'no'}"
-
-    return {
-        "sentences": sentences,
-        "x": x,
-        "eps": EPS,
-        "start": {"over": start.over, "groups": start.groups or width, "centred": start.centred},
-        "groups": [width, 2, 1],
-        "watched": (2, 3),  # row and column of the result that is written out at first
-        "chosen": (9, 3),  # of the number that the slider changes at first
-        "names": {key(point): name for point, name in NAMES.items()},
-        "nameless": NAMELESS,
-        "five": [key(point) for point in NORMS.values()],
     }
 
 
@@ -162,16 +133,6 @@ FIGURES = {
         note="Drag any tip. For the word that you took last the picture shows its angle to stream "
         "(arc), its distance (dashed) and the shadow of stream on its line (grey).",
         data=plane,
-    ),
-    "axes": Figure(
-        title="Which numbers make one result?",
-        note="Above you saw what each choice of axes does to the whole block; here follow a single "
-        "result back to the numbers that make it, written out below, and change any of them. Left, "
-        "the block that goes into a norm; right, what comes out. Choose a result on the right: the "
-        "numbers that share its mean and variance light up. Choose a number on the left and move "
-        "the slider: triangles mark the results that move. Guess first: can a number of the other "
-        "sentence move the result that you watch?",
-        data=axes,
     ),
     "query": Figure(
         title="Drag the query: the four steps at once",
