@@ -1,13 +1,13 @@
 """Drawings of chapter 05: keys and a query, values, matrices; its explorers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
+from matplotlib.patches import Polygon, Rectangle
 
 from helpers import numerics
 from helpers.figures import INKS as TOKEN_INKS
@@ -124,6 +124,59 @@ def draw_matrix(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.set_title(title)
+    return ax
+
+
+FLOW = {  # left edge and top of each matrix
+    "X": (0, 0),
+    "Q": (5.6, 0),
+    "K": (8.4, 0),
+    "V": (0.5, 9),
+    "scores": (12.6, 0),
+    "weights": (12.6, 9),
+    "output": (7, 9),
+}
+STEPS = {  # where an arrow begins and ends, and where its words go
+    "$W_Q$, $W_K$": ((3.2, 2.5), (5.4, 2.5), (4.3, 2.1)),
+    "$W_V$": ((1.5, 5.3), (1.5, 8), (2.2, 6.6)),
+    "$QK^T$": ((10.6, 2.5), (12.4, 2.5), (11.5, 2.1)),
+    "divide by √2,\nsoftmax along a row": ((12.2, 5.3), (12.2, 8.7), (15.2, 6.1)),
+    "weights": ((12.4, 11.5), (9.2, 11.5), (10.8, 11.2)),
+    "times $V$": ((2.7, 11.5), (6.8, 11.5), (4.8, 11.2)),
+}
+
+
+def draw_flow(
+    ax: Axes, matrices: Mapping[str, Num[np.ndarray, "T entries"]], words: Sequence[str], row: int
+) -> Axes:
+    """Draw the way from X to the output, each matrix with its numbers, one word's row framed.
+
+    Shapes: matrices (T, entries), by the names of FLOW.
+    """
+    for name, (left, top) in FLOW.items():
+        matrix, wide = matrices[name], matrices[name].shape[1]
+        square = wide == len(words)
+        ax.text(left + wide / 2, top - (1.6 if square else 0.3), name, ha="center", fontsize=10)
+        for (t, n), value in np.ndenumerate(matrix):
+            face = TOKEN_INKS[0], 0.6 * max(value, 0) / matrix.max()
+            ax.add_patch(Rectangle((left + n, top + t), 1, 1, facecolor=face, edgecolor="#999999"))
+            at = left + n + 0.5, top + t + 0.5
+            ax.text(*at, f"{value:.2f}".replace("-", "−"), ha="center", va="center", fontsize=8)
+        for t, word in enumerate(words):
+            if name in ("X", "V"):
+                ax.text(left - 0.3, top + t + 0.5, word, ha="right", va="center", fontsize=9)
+            if square:
+                ax.text(left + t + 0.3, top - 0.2, word, rotation=35, fontsize=8)
+        if name not in ("X", "K", "V"):
+            frame = Rectangle(
+                (left, top + row), wide, 1, fill=False, edgecolor="black", linewidth=2
+            )
+            ax.add_patch(frame)
+    for said, (start, end, at) in STEPS.items():
+        ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": "#777777"})
+        ax.text(*at, said, ha="center", va="center", fontsize=9, color="#555555")
+    ax.set(xlim=(-2.2, 18.6), ylim=(14.1, -2.4))
+    ax.set_axis_off()
     return ax
 
 
