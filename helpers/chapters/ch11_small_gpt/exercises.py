@@ -16,7 +16,6 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
-    numeric_near_misses,
     unpacked,
 )
 from helpers.exercises import check as check
@@ -24,7 +23,6 @@ from helpers.exercises.pieces import drawn, piece
 
 BUG_LOGITS = np.array([1.0, 3.0, -0.5, 2.2, 0.4, 1.7])
 BUG_TEMPERATURE, BUG_TOP_K = 0.5, 3
-FOUR_LOGITS = np.array([2.0, 1.2, 0.3, -1.0])
 
 
 def _softmax(z: Float[np.ndarray, " V"]) -> Float[np.ndarray, " V"]:
@@ -122,17 +120,57 @@ diagnosis(
     "logits divided by T.",
 )
 
-numeric_near_misses(
+
+def _short(g: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    return g / max(1.0, np.linalg.norm(g))
+
+
+def _trained(gradient, w, steps, peak, *, clip=_short, lr_at=minigpt.lr_at, fresh=True):
+    start = w
+    for step in range(steps):
+        w = w - lr_at(step, steps, peak) * clip(gradient(w if fresh else start))
+    return w
+
+
+def _slope(stretch: float) -> Callable:
+    """The gradient of a bowl that is steeper along some axes than along others."""
+    return lambda w: stretch * np.array([1.0, 0.5, 4.0]) * (np.asarray(w) - [1.0, -2.0, 0.5])
+
+
+near_misses(
     "11.4",
-    right=0.352,
-    effect=lambda temperature: _softmax(FOUR_LOGITS / temperature)[0],
-    within=(0.895, 0.905),
-    replies={
-        "Logits are divided by the temperature; with yours they would be multiplied.": (1 / 0.352,)
+    _trained,
+    [
+        (_slope(stretch), np.array([3.0, 0.0, -1.0]), steps, peak)
+        for stretch, steps, peak in ((1.0, 30, 0.3), (0.1, 60, 0.2), (0.05, 10, 0.5))
+    ],
+    {
+        "The gradients are not clipped.": partial(_trained, clip=lambda g: g),
+        "Each number is clipped by itself. The length of them all should be at most 1.": (
+            partial(_trained, clip=lambda g: g.clip(-1, 1))
+        ),
+        "Every gradient gets the length 1. A shorter one should stay as it is.": (
+            partial(_trained, clip=lambda g: g / np.linalg.norm(g))
+        ),
+        "The learning rate is the same at all steps.": (
+            partial(_trained, lr_at=lambda step, steps, peak: peak)
+        ),
+        "There is no warm-up.": (
+            partial(_trained, lr_at=lambda step, steps, peak: peak * (1 - step / steps))
+        ),
+        "The learning rate never falls.": (
+            partial(_trained, lr_at=lambda step, steps, peak: peak * min((step + 1) / 20, 1))
+        ),
+        "The first step has the rate 0, and so changes nothing.": (
+            partial(_trained, lr_at=lambda step, *given: minigpt.lr_at(step - 1, *given))
+        ),
+        "It goes up the gradient, and should go down.": partial(
+            _trained, clip=lambda g: -_short(g)
+        ),
+        "All its gradients are those of the first w.": partial(_trained, fresh=False),
     },
-    otherwise="With yours the first character is drawn with probability {effect:.3f}.",
-    what="The temperature",
-    positive="A temperature that divides logits is positive.",
+    "For {steps} steps at a peak of {peak} the last w is not right.",
+    unchanged="The array w that was given has been changed.",
 )
 
 
