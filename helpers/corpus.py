@@ -1,13 +1,9 @@
 """Texts, splits and batches: from a file to the (x, y) that a model trains on."""
 
-import hashlib
-import http.client
 import importlib.resources
 import os
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import torch
 from jaxtyping import Int, Integer
@@ -18,26 +14,18 @@ from helpers import files, valley
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
 
 KNOWN = ("tales", "valley", "tinyshakespeare")
-DATA_DIR_VARIABLE = "BOOK_DATA_DIR"
-TIMEOUT_S = 30
-TINY_SHAKESPEARE = SimpleNamespace(
-    file="tinyshakespeare.txt",
-    url="https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
-    sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
-)
 
 
 def load(name: str | Path = "tales", *, context: int | None = None) -> str:
     r"""Give a text as one string, its line ends as "\n".
 
     name: "tales" (ships with the book), "valley" (sampled from a grammar, helpers.valley),
-    "tinyshakespeare" (looked for in the folder that BOOK_DATA_DIR names, then in a cache
-    folder, else downloaded and checked), or the path of a UTF-8 file, "./tales" for one that has
-    such a name. context: if given, the text must hold one context and the character after it.
+    "tinyshakespeare" (a file of that name, .txt, in the folder that BOOK_DATA_DIR names, or else
+    where one works), or the path of a UTF-8 file, "./tales" for one that has such a name.
+    context: if given, the text must hold one context and the character after it.
 
-    Raises ValueError for an unknown name, an empty, undecodable or too short text, and a wrong
-    checksum; FileNotFoundError for a path with no file; ConnectionError where the download
-    fails; OSError where the cache folder cannot be written to.
+    Raises ValueError for an unknown name, and an empty, undecodable or too short text;
+    FileNotFoundError where there is no file.
     """
     if name == "tales":
         where = importlib.resources.files("helpers") / "data" / "tales.txt"
@@ -45,7 +33,8 @@ def load(name: str | Path = "tales", *, context: int | None = None) -> str:
     elif name == "valley":
         where, data = Path("valley"), valley.text().encode()
     elif name == "tinyshakespeare":
-        where, data = _fetch(TINY_SHAKESPEARE)
+        where = Path(os.environ.get("BOOK_DATA_DIR", "")).expanduser() / "tinyshakespeare.txt"
+        data = files.read_bytes(where)
     else:
         where = Path(name).expanduser()
         if isinstance(name, str) and not (where.exists() or where.suffix or len(where.parts) > 1):
@@ -79,22 +68,6 @@ def cache_dir() -> Path:
     return base / "transformers-worked-out"
 
 
-def _fetch(source: SimpleNamespace) -> tuple[Path, bytes]:
-    """The bytes of `source`: from the reader's data folder, the cache, or the internet."""
-    own = os.environ.get(DATA_DIR_VARIABLE)
-    if own and (path := Path(own).expanduser() / source.file).is_file():
-        data = path.read_bytes()
-        _check_sum(data, source, f"{path} (found through {DATA_DIR_VARIABLE})")
-        return path, data
-    path = cache_dir() / source.file
-    if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == source.sha256:
-        return path, data
-    data = _download(source)
-    _check_sum(data, source, f"what {source.url} sent")
-    keep(path, data)
-    return path, data
-
-
 def keep(path: Path, data: bytes) -> None:
     """Write a file into the cache folder. Raises OSError, with what to do, where that fails."""
     try:
@@ -104,37 +77,6 @@ def keep(path: Path, data: bytes) -> None:
             f"cannot write to the cache folder {path.parent}: {error}. Name another in "
             f"XDG_CACHE_HOME"
         ) from error
-
-
-def _check_sum(data: bytes, source: SimpleNamespace, what: str) -> None:
-    found = hashlib.sha256(data).hexdigest()
-    if found != source.sha256:
-        raise ValueError(
-            f"{what} is not the text this book was written with: its SHA-256 is {found}, "
-            f"expected {source.sha256}. It is not used and nothing was kept."
-        )
-
-
-def _download(source: SimpleNamespace) -> bytes:
-    from tqdm.auto import tqdm
-
-    data = bytearray()
-    try:
-        with urllib.request.urlopen(source.url, timeout=TIMEOUT_S) as response:
-            total = int(response.headers.get("Content-Length") or 0) or None
-            with tqdm(desc=source.file, total=total, unit="B", unit_scale=True) as bar:
-                while block := response.read(65_536):
-                    data += block
-                    bar.update(len(block))
-        if total is not None and len(data) != total:
-            raise ConnectionError(f"it ended after {len(data)} of {total} bytes")
-    except (OSError, http.client.HTTPException) as error:  # a URLError is an OSError
-        raise ConnectionError(
-            f"could not download {source.url}: {error}. Put the file at "
-            f"{cache_dir() / source.file}, or into a folder that {DATA_DIR_VARIABLE} names, "
-            f"as {source.file}"
-        ) from error
-    return bytes(data)
 
 
 def split(

@@ -2,10 +2,8 @@
 
 import itertools
 import math
-import os
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from tiny import seeded
 from torch.nn import functional as F
 
-from helpers import bigram, corpus, minigpt
+from helpers import bigram
 
 V = 4
 rows_of_ids = st.lists(st.integers(0, V - 1), min_size=2, max_size=60)
@@ -123,24 +121,6 @@ def test_gradient_of_the_loss_is_p_minus_y_for_the_rows_in_the_batch():
         counts[x, y] += 1
     torch.testing.assert_close(table_VV.grad, expected)
     assert found.item() == pytest.approx(bigram.cross_entropy_of(p, counts))
-
-
-# ---------------------------------------------------- published figures
-
-
-def test_published_figures_of_tiny_shakespeare():
-    folder = os.environ.get("BOOK_DATA_DIR")
-    if not folder or not (Path(folder) / "tinyshakespeare.txt").is_file():
-        pytest.skip("tinyshakespeare.txt is not at hand (BOOK_DATA_DIR)")
-    text = corpus.load("tinyshakespeare")
-    tokenizer = minigpt.Tokenizer(text)  # the vocabulary of the whole text: 65
-    V = len(tokenizer.vocab)
-    train, validation = corpus.split(tokenizer.encode(text))
-    counts = bigram.count_bigrams(train, V)
-    unseen_by_training = bigram.count_bigrams(validation, V)
-    assert round(bigram.conditional_entropy(counts), 4) == 2.4519
-    assert round(bigram.cross_entropy_of(bigram.smoothed(counts), unseen_by_training), 4) == 2.4819
-    assert bigram.cross_entropy_of(bigram.smoothed(counts, 0), unseen_by_training) == math.inf
 
 
 @pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8])

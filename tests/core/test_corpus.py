@@ -1,28 +1,18 @@
 """Texts from every source, words without loss, and windows that cover a text."""
 
-import hashlib
 import importlib.resources
-import io
 import os
-import sys
-import threading
-import types
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import seeded
-from tqdm import tqdm
 
 from helpers import corpus, tokenizers
 
-TEXT = "Speak, speak.\nFirst Citizen:\n" * 9000  # several blocks of a download
-SHA = hashlib.sha256(TEXT.encode()).hexdigest()
 PROSE = 'Fern saw Ben\'s mill. "Was it shut?" she asked, and did not wait.\n\nIt was.\n'
 
 
@@ -65,6 +55,19 @@ def test_missing_file(tmp_path, monkeypatch, name):
         corpus.load(name)
 
 
+def test_tiny_shakespeare_is_a_file_that_the_reader_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BOOK_DATA_DIR", raising=False)
+    with pytest.raises(FileNotFoundError):
+        corpus.load("tinyshakespeare")
+    (tmp_path / "tinyshakespeare.txt").write_text("Speak.", "utf-8")
+    assert corpus.load("tinyshakespeare") == "Speak."
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tinyshakespeare.txt").write_text("Speak, speak.", "utf-8")
+    monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path / "data"))
+    assert corpus.load("tinyshakespeare") == "Speak, speak."
+
+
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b" \n\n"])
 def test_empty_file(tmp_path, data):
     path = tmp_path / "empty.txt"
@@ -81,175 +84,23 @@ def test_text_must_hold_a_context_and_the_next_character(tmp_path):
         corpus.load(path, context=8)
 
 
-# --------------------------------------------------------------- download
+# --------------------------------------------------- what is kept for later
 
 
-class Server:
-    """A web server on this machine that sends `body`, and claims `length` bytes of it."""
-
-    def __init__(self):
-        self.body, self.length, self.status, self.requests = TEXT.encode(), None, 200, 0
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(handler):
-                self.requests += 1
-                handler.send_response(self.status)
-                if self.length != 0:
-                    handler.send_header("Content-Length", str(self.length or len(self.body)))
-                handler.end_headers()
-                handler.wfile.write(self.body)
-
-            def log_message(handler, *args):
-                pass
-
-        self.http = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/input.txt"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
-        self.thread.start()
-
-    def stop(self):
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
-
-
-class Bar(tqdm):
-    """A bar that shows nothing, and is kept."""
-
-    made: ClassVar[list] = []
-
-    def __init__(self, **settings):
-        super().__init__(**settings, file=io.StringIO())
-        self.made.append(self)
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """The reader's cache folder, empty; no data folder, no proxy, bars that show nothing."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("BOOK_DATA_DIR", raising=False)
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(Bar, "made", [])
-    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
-    return tmp_path / "cache" / "transformers-worked-out"
-
-
-@pytest.fixture
-def server(cache, monkeypatch):
-    server = Server()
-    source = types.SimpleNamespace(file="tinyshakespeare.txt", url=server.url, sha256=SHA)
-    monkeypatch.setattr(corpus, "TINY_SHAKESPEARE", source)
-    yield server
-    server.stop()
-
-
-def kept(cache):
-    return sorted(path.name for path in cache.glob("*")) if cache.exists() else []
-
-
-def test_the_source_is_the_published_one():
-    assert corpus.TINY_SHAKESPEARE.url.startswith("https://")
-    assert corpus.TINY_SHAKESPEARE.sha256.startswith("86c4e6aa9db7c042")
-
-
-def test_download_once_then_from_the_cache(server, cache):
-    assert corpus.load("tinyshakespeare") == TEXT
-    (bar,) = Bar.made
-    assert (bar.n, bar.total, bar.disable) == (len(TEXT), len(TEXT), True)  # closed
-    assert kept(cache) == ["tinyshakespeare.txt"]
-    assert corpus.load("tinyshakespeare") == TEXT
-    assert server.requests == 1
-
-
-def test_damaged_cache_is_replaced(server, cache):
-    cache.mkdir(parents=True)
-    (cache / "tinyshakespeare.txt").write_text("half a fi", "utf-8")
-    assert corpus.load("tinyshakespeare") == TEXT
-    assert (cache / "tinyshakespeare.txt").read_bytes() == TEXT.encode()
-
-
-def test_download_of_unknown_length(server):
-    server.length = 0
-    corpus.load("tinyshakespeare")
-    assert [bar.total for bar in Bar.made] == [None]
-
-
-HALF = TEXT.encode()[:1000]
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "says"),
-    [
-        (
-            {"body": TEXT.replace("Speak", "Spoke").encode()},
-            ValueError,
-            f"sent is not.*expected {SHA}.*nothing was kept",
-        ),
-        (
-            {"body": HALF, "length": len(TEXT)},
-            ConnectionError,
-            r"could not download .*tinyshakespeare\.txt",
-        ),
-        ({"body": HALF, "length": 0}, ValueError, "SHA-256"),  # of unknown length
-        ({"status": 404}, ConnectionError, "404"),
-    ],
-    ids=["other bytes", "cut short", "cut short, length unknown", "no such page"],
-)
-def test_a_bad_download_keeps_nothing(server, cache, changes, error, says):
-    vars(server).update(changes)
-    with pytest.raises(error):
-        corpus.load("tinyshakespeare")
-    assert kept(cache) == []
-    assert all(bar.disable for bar in Bar.made)  # closed
-
-
-def test_no_network_says_where_to_put_the_file(server, cache):
-    server.http.server_close()  # the port is now refused
-    with pytest.raises(ConnectionError) as error:
-        corpus.load("tinyshakespeare")
-    assert str(cache / "tinyshakespeare.txt") in str(error.value)
-    assert "BOOK_DATA_DIR" in str(error.value)
-
-
-def test_interrupted_write_leaves_no_half_file(server, cache, monkeypatch):
+def test_interrupted_write_leaves_no_half_file(tmp_path, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        corpus.load("tinyshakespeare")
-    assert kept(cache) == []
+        corpus.keep(tmp_path / "model.gguf", b"half")
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_cache_that_cannot_be_written(server, cache):
-    cache.parent.write_text("a file where a folder should be", "utf-8")
+def test_cache_that_cannot_be_written(tmp_path):
+    (tmp_path / "cache").write_text("a file where a folder should be", "utf-8")
     with pytest.raises(OSError):
-        corpus.load("tinyshakespeare")
-
-
-@pytest.mark.parametrize("written", ["{}", "~"])
-def test_data_dir_is_looked_in_first(server, tmp_path, monkeypatch, written):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("BOOK_DATA_DIR", written.format(tmp_path))
-    (tmp_path / "tinyshakespeare.txt").write_text(TEXT, "utf-8")
-    assert corpus.load("tinyshakespeare") == TEXT
-    assert server.requests == 0
-
-
-def test_data_dir_without_the_file_is_passed_over(server, tmp_path, monkeypatch):
-    monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
-    assert corpus.load("tinyshakespeare") == TEXT
-    assert server.requests == 1
-
-
-def test_wrong_file_in_data_dir_is_refused_and_kept(server, tmp_path, monkeypatch):
-    monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
-    path = tmp_path / "tinyshakespeare.txt"
-    path.write_text("the wrong play", "utf-8")
-    with pytest.raises(ValueError) as error:
-        corpus.load("tinyshakespeare")
-    assert str(path) in str(error.value)
-    assert path.read_text("utf-8") == "the wrong play"
+        corpus.keep(tmp_path / "cache" / "model.gguf", b"whole")
 
 
 # ------------------------------------------------------------- tokenizers
@@ -380,15 +231,3 @@ def test_windows_hold_each_target_once_in_order(n, data):
     assert torch.cat([y.flatten() for _, y in seen]).tolist() == list(range(1, n))
     assert all(x.shape == y.shape and x.shape[1] <= context for x, y in seen)
     assert all(len(x) <= batch_size for x, _ in seen)
-
-
-def test_the_trial_text_is_the_published_one():
-    folder = os.environ.get("BOOK_DATA_DIR")
-    if not folder or not (Path(folder) / "tinyshakespeare.txt").is_file():
-        pytest.skip("tinyshakespeare.txt is not at hand (BOOK_DATA_DIR)")
-    text = corpus.load("tinyshakespeare")
-    assert len(text) == 1_115_394
-    assert len(set(text)) == 65
-    some = text[:50_000]
-    words = tokenizers.WordTokenizer(some)
-    assert words.decode(words.encode(some)) == some

@@ -76,16 +76,3 @@ def test_a_path_may_begin_at_home(tmp_path, monkeypatch):
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "mine.txt").write_text("a text", "utf-8")
     assert corpus.load("~/mine.txt") == "a text"
-
-
-def test_a_download_does_not_wait_for_ever(monkeypatch, tmp_path):
-    waits = []
-
-    def opened(url, timeout=None):
-        waits.append(timeout)
-        raise OSError("no net")
-
-    monkeypatch.setattr(corpus.urllib.request, "urlopen", opened)
-    with pytest.raises(ConnectionError):
-        corpus._download(corpus.TINY_SHAKESPEARE)
-    assert waits == [corpus.TIMEOUT_S]
