@@ -18,6 +18,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -28,12 +29,14 @@ from helpers.minigpt import GPT, WORDS, Tokenizer, generate, get_batch, lr_at, m
 from helpers.minillama import BytePairTokenizer, Llama, learn_merges
 
 MODEL, SETTINGS = "model.safetensors", "settings.json"
-DEFAULTS = {"kind": "gpt", "tokens": "characters", "merges": 1000, "context": 64, "width": 128}
-DEFAULTS |= {"heads": 4, "kv_heads": 0, "layers": 4, "hidden": 0, "steps": 2000, "every": 200}
-DEFAULTS |= {"batch": 16, "accumulate": 1, "lr": 0.003, "dropout": 0.0, "seed": 0}
+OPTIONS = dict[str, Any](kind=("gpt", "which model"), tokens=("characters", "how a text is cut"))
+OPTIONS |= {"merges": (1000, "byte pairs to learn"), "context": (64, "tokens that a model reads")}
+OPTIONS |= {"width": (128, "numbers per token"), "layers": (4, "blocks"), "heads": (4, "per block")}
+OPTIONS |= {"kv_heads": (0, "of a Llama, 0 for all"), "hidden": (0, "of a Llama, 0 for 8/3 width")}
+OPTIONS |= {"steps": (2000, "updates"), "every": (200, "steps to a line, a sample, a checkpoint")}
+OPTIONS |= {"batch": (16, "windows per update"), "accumulate": (1, "parts a batch is read in")}
+OPTIONS |= {"lr": (0.003, "learning rate"), "dropout": (0.0, "of a GPT"), "seed": (0, "of chance")}
 CHOICES = {"kind": ["gpt", "llama"], "tokens": ["characters", "words", "pairs"]}
-WRITTEN = 150  # tokens of a sample
-KEPT = 2  # checkpoints, the last ones
 
 
 class Log:
@@ -114,9 +117,7 @@ class Run:
         ids, V = self.tokenizer.encode(text), len(self.tokenizer.vocab)
         if len(ids) < 10 * (given.context + 1):
             needed = f"--context {given.context} needs {10 * (given.context + 1)}"
-            raise ValueError(
-                f"{given.text} holds {len(ids)} tokens; {needed}, a tenth of it unseen"
-            )
+            raise ValueError(f"{given.text} holds {len(ids)} tokens, and {needed}")
         self.train_N, self.unseen_N = (part.to(self.engine.device) for part in corpus.split(ids))
         model = make_model(given, V)
         self.sizes = checkpoint.sizes(model)
@@ -125,8 +126,8 @@ class Run:
         accelerate.utils.set_seed(given.seed, device_specific=True)  # each its own dropout
         numbers = sum(parameter.numel() for parameter in model.parameters())
         self.say(f"{len(ids):,} tokens, {V:,} different ones; {numbers:,} parameters")
-        where = f"{n} process{'es' * (n > 1)} on {self.engine.device.type}"
-        self.say(f"{where}, in {'bfloat16' if has_units else 'float32'}")
+        precision = "bfloat16" if has_units else "float32"
+        self.say(f"{n} process{'es' * (n > 1)} on {self.engine.device.type}, in {precision}")
 
     def say(self, line):
         """Print once, whatever the number of processes, and remember."""
@@ -171,15 +172,15 @@ class Run:
         about = f"loss {seen:.3f}, {unseen:.3f} on unseen text"
         self.say(f"\nstep {step}, {about}, {rate:,.0f} tokens per second")
         model = self.engine.unwrap_model(self.model)
-        written_BT = generate(model, self.train_N[None, :10], WRITTEN, temperature=0.8)
+        written_BT = generate(model, self.train_N[None, :10], 150, temperature=0.8)
         self.say(self.tokenizer.decode(written_BT[0].tolist()))
         self.keep(step)
 
     def keep(self, step):
         """Write the checkpoint of a step into a new folder, which gets its name when complete."""
-        partial = self.folder / "partial"
+        partial = self.folder / "partial"  # one may be left of a run that was killed
         if self.engine.is_main_process:
-            shutil.rmtree(partial, ignore_errors=True)  # from a run that was killed
+            shutil.rmtree(partial, ignore_errors=True)
         self.engine.wait_for_everyone()
         self.engine.save_state(str(partial))
         weights = self.engine.get_state_dict(self.model)  # whole, even if each process has a part
@@ -192,7 +193,7 @@ class Run:
             checkpoint.save(self.folder / MODEL, model, self.tokenizer)
             files.write_text(self.folder / "log.txt", "\n".join(self.log.lines) + "\n")
             files.write_bytes(self.folder / "loss.svg", self.log.draw())
-            for old in sorted(self.folder.glob("step-*"))[:-KEPT]:
+            for old in sorted(self.folder.glob("step-*"))[:-2]:
                 shutil.rmtree(old)
         self.engine.wait_for_everyone()
 
@@ -222,18 +223,17 @@ def settings(arguments):
     parser.add_argument("folder", nargs="?", help="a new folder for the run")
     parser.add_argument("--resume", metavar="FOLDER", help="go on with a run, as it was begun")
     parser.add_argument("--float32", action="store_true", help="even where bfloat16 is faster")
-    for name, value in DEFAULTS.items():
+    for name, (value, about) in OPTIONS.items():
         how = {"type": type(value), "default": value, "choices": CHOICES.get(name)}
-        parser.add_argument(f"--{name}", help="%(default)s", **how)  # type: ignore[arg-type]
+        parser.add_argument(f"--{name}", help=f"{about} (%(default)s)", **how)
     given = parser.parse_args(arguments)
+    folder = Path(given.resume or given.folder or "").expanduser()
     if given.resume:
         if len(arguments) > 2:
             parser.error("--resume takes a folder alone: a run goes on as it was begun")
-        folder = Path(given.resume).expanduser()
         return argparse.Namespace(**json.loads(files.read_bytes(folder / SETTINGS))), folder
     if not given.folder:
         parser.error("a text and a new folder are needed, or --resume and a folder")
-    folder = Path(given.folder).expanduser()
     if (folder / SETTINGS).exists() or (folder / MODEL).exists():
         raise FileExistsError(f"{folder} holds a run already: --resume it, or name another")
     return given, folder
