@@ -281,6 +281,7 @@ def graded(worker: Worker, one: HandIn, raw: bytes | None, key: str) -> Record:
         ours=found.ours,  # the next run tries ours again
         error=found.error,
         notes=record.notes + found.notes,
+        looks=found.looks,
         results=found.results,
         before=found.before,
         answers=dict(found.answers),

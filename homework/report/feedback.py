@@ -328,6 +328,9 @@ def _concerns(records: Sequence[Record]) -> dict[str, list[Concern]]:
         "Notes on files": [
             Concern(record.student, "", note) for record in records for note in record.notes
         ],
+        "What answers use": [
+            Concern(record.student, "", look) for record in records for look in record.looks
+        ],
     }
 
 

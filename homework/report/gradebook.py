@@ -32,11 +32,11 @@ class Record:
     """What came of a submission.
 
     key: of what was graded and with which tests; the same key need not be graded again. error: why
-    there is nothing to grade, or "". notes: for the teacher. before, answers: the student's own
-    cells before the first task, and of each. responses: answers that a person marks. when: the day
-    and time of grading. tests: the fingerprint of those it was judged by. ours: whether an error is
-    the grader's fault. order: of the file, as `Handed` has it. seen: digests of the files that were
-    collected, this one last. late: whether the platform calls it so.
+    there is nothing to grade, or "". notes: on the file. looks: for the teacher alone. before,
+    answers: the student's own cells before the first task, and of each. responses: answers that a
+    person marks. when: the day and time of grading. tests: the fingerprint of those it was judged
+    by. ours: whether an error is the grader's fault. order: of the file, as `HandIn` has it. seen:
+    digests of the files that were collected, this one last. late: whether the platform calls it so.
     """
 
     student: str
@@ -45,6 +45,7 @@ class Record:
     key: str
     error: str = ""
     notes: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ()
     results: tuple[Result, ...] = ()
     before: tuple[str, ...] = ()
     answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -102,7 +103,10 @@ class Gradebook:
         try:
             data = json.loads((self.results / f"{student}.json").read_text("utf-8"))
             results = tuple(Result(**result) for result in data.pop("results"))
-            data |= {n: tuple(data[n]) for n in data.keys() & {"notes", "order", "seen", "before"}}
+            data |= {
+                n: tuple(data[n])
+                for n in data.keys() & {"notes", "looks", "order", "seen", "before"}
+            }
             data["answers"] = {task: tuple(cells) for task, cells in data["answers"].items()}
             return Record(**data, results=results)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):

@@ -13,7 +13,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 from markupsafe import Markup
 
@@ -26,6 +26,7 @@ Marks = Mapping[tuple[str, str], Mark]
 
 TICKED = re.compile(r"\[(\d+(?:, \d+)*)\]\s*")
 HINT = re.compile(r"<details>.*?</details>", re.DOTALL)
+ALIKE = 0.8  # of all words of two responses that are nearly the same
 SCRIPT = (TEMPLATES / "marking.js").read_text("utf-8")
 
 
@@ -39,10 +40,11 @@ def parse_ticks(mark: Mark, task: Task) -> tuple[tuple[int, ...] | None, str]:
 
 
 def asked(task: Task) -> list[str]:
-    """The cells of a question as text, without heading, quotation and hint."""
-    first, *more = (cell.source for cell in task.cells[:-1])
-    texts = (HINT.sub("", text).strip() for text in (_question(first), *more))
-    return [text for text in texts if text]
+    """The cells of a question as Markdown, without heading, quotation and hint."""
+    first, *more = task.cells[:-1]
+    texts = [_question(first.source)]
+    texts += [f"```\n{c.source}\n```" if c.cell_type == "code" else c.source for c in more]
+    return [text for text in (HINT.sub("", text).strip() for text in texts) if text]
 
 
 def _question(source: str) -> str:
@@ -53,11 +55,14 @@ def _question(source: str) -> str:
 
 @dataclass(frozen=True)
 class Response:
-    """A free response: the row of its mark, what names it but not who wrote it, and its text."""
+    """A free response: the row of its mark, what names it but not who wrote it, its text, and
+    whether it says nearly what one before it says.
+    """
 
     row: int
     id: str
     text: str
+    is_alike: bool = False
 
 
 def marking_page(
@@ -109,4 +114,18 @@ def _responses(task: Task, records: Sequence[Record], rows: Mapping) -> list[Res
             content = f"{task.name}/{record.student}/{text}".encode("utf-8", "replace")
             id = hashlib.sha256(content).hexdigest()[:16]
             found.append(Response(rows[record.student, task.name], id, text))
-    return sorted(found, key=lambda response: response.id)
+    return _grouped(sorted(found, key=lambda response: response.id))
+
+
+def _grouped(responses: list[Response]) -> list[Response]:
+    """The responses, each behind the first of which it has nearly all words."""
+    groups: list[tuple[set[str], list[Response]]] = []
+    for one in responses:
+        words = set(re.findall(r"\w+", one.text.casefold()))
+        for known, group in groups:
+            if len(words & known) >= ALIKE * len(words | known):
+                group.append(replace(one, is_alike=True))
+                break
+        else:
+            groups.append((words, [one]))
+    return [one for _, group in groups for one in group]

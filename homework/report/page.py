@@ -9,7 +9,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import jinja2
+from markdown_it import MarkdownIt
 from markupsafe import Markup
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 TEMPLATES = Path(__file__).with_name("pages")
 LONGEST = 700  # characters of a text that is not a response
@@ -27,6 +29,13 @@ def harmless(value: object) -> object:
         return value
     text = value.replace("\r\n", "\n").replace("\r", "\n")
     return PILES.sub(r"\1", UNSEEN.sub("\ufffd", text))
+
+
+def rendered(question: str) -> Markup:
+    """A question's Markdown as HTML; what would load or lead somewhere, or is HTML, stays text."""
+    plain = MarkdownIt("commonmark", {"html": False}).enable("table")
+    plain = plain.disable(["image", "link", "autolink"]).use(dollarmath_plugin)
+    return Markup(plain.render(str(harmless(question))))
 
 
 def clip(text: object, most: int = LONGEST) -> str:
@@ -67,6 +76,7 @@ def _templates() -> jinja2.Environment:
     )
     made.filters |= {
         "clip": clip,
+        "rendered": rendered,
         "points": number,
         "points_of": points_of,
         "exercise": _number_of,

@@ -37,8 +37,8 @@ JUDGE_LOST = "the process that judged it was ended"
 
 @dataclass(frozen=True)
 class Graded:
-    """What came of a file: an error, or results, notes, the student's cells before the first task
-    and of each, and free responses by task.
+    """What came of a file: an error, or results, notes, looks for the teacher, the student's cells
+    before the first task and of each, and free responses by task.
 
     ours: whether the error is a fault of the grader's, not of the file's.
     """
@@ -47,6 +47,7 @@ class Graded:
     ours: bool = False
     results: tuple[Result, ...] = ()
     notes: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
     responses: tuple[tuple[str, str], ...] = ()
@@ -63,7 +64,8 @@ def graded(raw: bytes, assignment: Assignment, released, **options: object) -> G
     shown = {task: tuple(map(_cut, cells)) for task, cells in found.answers.items()}
     return Graded(
         results=tuple(results),
-        notes=found.notes + tuple(borrowed(assignment, found.answers)),
+        notes=found.notes,
+        looks=tuple(borrowed(assignment, found.answers)),
         before=tuple(map(_cut, found.before)),
         answers=tuple((task, cells) for task, cells in shown.items() if task not in free),
         responses=tuple((n, "\n\n".join(shown[n])) for n in shown.keys() & free),

@@ -246,7 +246,7 @@ def test_nothing_hidden_shows_in_a_students_page(points, flagged):
     """Nor whether a test is hidden is forgotten, where only the result or only the test says so."""
     outcomes = results(0.0, points, points, 0.0, raised="KeyError: 'x'")
     outcomes = tuple(replace(r, hidden=r.hidden and flagged) for r in outcomes)
-    more = {"notes": ("CANARY-NOTE",), "responses": {"05.8": "words"}}
+    more = {"looks": ("CANARY-NOTE",), "responses": {"05.8": "words"}}
     one = record(results=outcomes, **more)
     renamed = replace(OF, tasks=(replace(OF.tasks[0], tests=(SEEN,)), *OF.tasks[1:]))
     for marks in ({}, mark("ada", "05.8", 1.0), mark("ada", "05.1", 1.0)):
@@ -254,6 +254,9 @@ def test_nothing_hidden_shows_in_a_students_page(points, flagged):
             page = feedback.student_page(one, assignment, marks)
             assert [canary for canary in HIDDEN if canary in page] == []
     summary = feedback.summary_page([one], OF, {})
+    assert "About your file 2 notebooks" in words(
+        feedback.student_page(replace(one, notes=("2 notebooks",)), OF, {})
+    )
     assert "CANARY-NOTE" in summary  # the canaries sing where they may
     assert "CANARY-RUBRIC" in marking_page([one], OF, {})
 

@@ -1,6 +1,7 @@
 """The page for marking as it is written; tests/site/test_marking.py uses it in a browser."""
 
 import json
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -53,10 +54,31 @@ def test_responses_by_question_in_an_order_that_is_no_names():
     for script in found("script"):
         script.decompose()
     assert "student-" not in str(found)  # whoever marks sees no names
-    assert first.select_one(".asked pre").get_text() == "What is it?\nAnd why?"
+    assert first.select_one(".asked .question").get_text().strip() == "What is it?\nAnd why?"
     assert "A good answer: A mixture." in first.get_text()
     labels = [label.get_text(" ", strip=True) for label in found.select("fieldset")[0]("label")]
     assert labels == ["1 a mixture 1", "2 an example 0.5"]
+
+
+def test_answers_that_say_nearly_the_same_stand_together():
+    said = [
+        "All values come back, mixed by weight.",
+        "No.",
+        "all Values come back mixed: by weight",
+    ]
+    records = [Record(f"s{at}", "", "", "k", responses={"05.8": t}) for at, t in enumerate(said)]
+    first = soup(marking_page(records, OF, {})).select(".pile")[0]
+    texts = [one.select_one("pre.answer").get_text() for one in first.select(".response")]
+    assert {texts.index(said[0]) - texts.index(said[2])} <= {1, -1}
+    assert len(first.select(".alike")) == 1
+
+
+def test_a_question_is_rendered_and_loads_nothing():
+    text = "**Why** $x_i$? ![p](https://x.org/p.png) [l](javascript:alert(1)) <b>so</b>"
+    found = soup(marking_page(RECORDS, replace(OF, tasks=(task("05.8", text),)), {}))
+    question = found.select_one(".question")
+    assert [one.name for one in question.find_all()] == ["p", "strong", "span"]
+    assert "](https://x.org/p.png)" in question.get_text()
 
 
 def test_the_rows_are_those_of_marks_csv():
