@@ -1,7 +1,9 @@
 """What the commands have in common: arguments from a module's head, and errors told in a line."""
 
 import argparse
+import errno
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import wraps
 
@@ -23,7 +25,9 @@ def command(run: Callable[..., None]) -> Callable[..., int]:
         try:
             run(*arguments, **options)
         except (ValueError, OSError, RuntimeError) as error:
-            print(f"homework: {error}", file=sys.stderr)
+            full = getattr(error, "errno", 0) == errno.ENOSPC and not getattr(error, "filename", "")
+            where = f" (where course and {tempfile.gettempdir()} lie)" if full else ""
+            print(f"homework: {error}{where}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
             print("homework: stopped; the same command goes on where it was", file=sys.stderr)

@@ -20,7 +20,7 @@ DEFINED = re.compile(
 
 def source_of(cell: dict) -> str:
     """What stands in a cell of a notebook's JSON; "" where it is no text."""
-    source = cell.get("source")
+    source = cell.get("source", cell.get("input"))  # which nbformat 3 calls so
     if isinstance(source, list):
         return "".join(line for line in source if isinstance(line, str))
     return source if isinstance(source, str) else ""

@@ -1,5 +1,6 @@
 """From the bytes of a file to the cells of a notebook, in any encoding."""
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -50,6 +51,9 @@ def notebook_of(raw: bytes) -> dict:
         is_damaged = text.startswith("{")
         what = "a notebook that is damaged or cut off" if is_damaged else "no notebook"
         raise UnreadableError(f"this is {what}: {HAND_IN}") from None
+    if isinstance(notebook, dict) and isinstance(sheets := notebook.get("worksheets"), list):
+        sheets = [one["cells"] for one in sheets if isinstance(one, dict) and "cells" in one]
+        notebook["cells"] = list(itertools.chain(*(one for one in sheets if isinstance(one, list))))
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise UnreadableError(f"this is JSON, but no notebook (it has no cells): {HAND_IN}")
     return notebook

@@ -39,7 +39,9 @@ INSIDE = (
     *(f"homework/run/{name}.py" for name in ("__init__", "wire", "seccomp", "inside")),
 )
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/fonts")
-PYTHON = (sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))  # it may be a link
+EXECUTABLE = os.path.abspath(sys.executable)  # which may have been called by way of ..
+PREFIX = os.path.abspath(sys.prefix)
+PYTHON = (sys.base_prefix, PREFIX, os.path.realpath(PREFIX))  # it may be a link
 PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")  # of these
 NOBODY = range(40_000, 60_000)  # ids that own no files; each process has its own
 SHARED = 16 * 2**20  # bytes of /dev/shm, in which the locks of several processes lie
@@ -537,7 +539,7 @@ def started(
 
     files: texts to begin with, by their paths in the sandbox's /tmp. book: as for `command`.
     """
-    program = [sys.executable, "-P", "-m", "homework.run.inside"]  # which does not look here
+    program = [EXECUTABLE, "-P", "-m", "homework.run.inside"]  # which does not look here
     if unsafe:
         path = os.pathsep.join([str(book.parent), str(ROOT)])
         client = SandboxClient(program, limits, {**os.environ, "PYTHONPATH": path})
@@ -584,7 +586,7 @@ def check_python() -> dict[str, str]:
     said, files = _python(PYTHON)
     if said:
         raise SandboxError(
-            f"the sandbox starts, but {sys.executable} cannot run the book's helpers in it "
+            f"the sandbox starts, but {EXECUTABLE} cannot run the book's helpers in it "
             f"({said}): it shows {', '.join(dict.fromkeys(PYTHON))} and {ROOT / 'helpers'}, and "
             "Python and all that is installed for it must lie there, where every user may read them"
         )
@@ -594,7 +596,7 @@ def check_python() -> dict[str, str]:
 @cache
 def _python(places: tuple[str, ...]) -> tuple[str, dict[str, str]]:
     """Why Python does not run where it sees itself at these places, or "" and its files."""
-    python = [sys.executable, "-c", HELPERS]
+    python = [EXECUTABLE, "-c", HELPERS]
     tried = subprocess.run(command(Limits(), python), capture_output=True, text=True)
     if tried.returncode:
         said = tried.stderr.strip().splitlines() or [f"status {tried.returncode}"]

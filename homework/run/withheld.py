@@ -10,8 +10,9 @@ import marshal
 import pickle
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -44,6 +45,7 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
     "16.4": ("chapters.ch16_from_text_to_answers.lab.dpo_loss",),
     "17.3": ("minillama.reinforce",),
 }
+ABANDONED = 86_400  # seconds, in which a command has ended
 TOLD = {"03.1": {"smoothed"}, "07.8": {"scaled_dot_product_attention", "MultiheadAttention"}}
 REFUSED = "raise LookupError('{} is what this problem set asks for: it is not there')"
 JUDGES = '''"""What the given cells use of this chapter's judges; answers are judged elsewhere."""
@@ -68,6 +70,10 @@ def book_for(assignment: Assignment) -> Iterator[Path]:
     No file in it holds a judge or a good answer. Functions that an exercise asks for, and methods
     of such classes, only say so.
     """
+    for left in Path(tempfile.gettempdir()).glob("homework-*"):  # by a command that was killed
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="homework-") as folder:
         book = Path(folder, "helpers")
         shutil.copytree(Path(helpers.__file__).parent, book)

@@ -391,6 +391,12 @@ def test_too_many_bytes(monkeypatch):
         read_submission(done().bytes(), RELEASED)
 
 
+def test_a_notebook_of_another_age():
+    cells = [{**c, "input": c.pop("source")} for c in (dict(c) for c in done().cells)]
+    raw = json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}).encode()
+    assert read_submission(raw, RELEASED).answers == ALL
+
+
 def test_another_chapter_is_known_by_its_checks_alone():
     cells = [
         {"cell_type": c["cell_type"], "source": c["source"]} for c in json.loads(OTHER)["cells"]
