@@ -31,15 +31,6 @@ def of_assignment(files: list[File], assignment: str) -> list[File]:
     return inside if inside or is_nbgraders else files
 
 
-def stamp(files: list[File]) -> str:
-    """When nbgrader says that an assignment's files were handed in, as it is written there."""
-    found = [one for one in files if one.parts[2:] == (STAMP,) and one.kind == "file"]
-    try:
-        return read(found[0].place)[:100].decode("utf-8", "replace").strip() if found else ""
-    except UnreadableError:
-        return ""
-
-
 def candidates(file: File, who: Owner) -> Iterator[Candidate]:
     """A file, or the files in it where it is a zip."""
     where = shown("/".join(file.parts))

@@ -10,7 +10,7 @@ raised.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from homework.intake.archive import (
@@ -22,10 +22,9 @@ from homework.intake.archive import (
     read,
     shown,
 )
-from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment, stamp
+from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment
 from homework.intake.filenames import BY_NUMBER, Owner, is_of, parse_owner, schemes_of
 from homework.intake.roster import Roster, safe, unique
-from homework.intake.tables import parse_time
 
 UNKNOWN = "the roster has no such student, or several"
 WANTED = "give the zip that your platform makes, or a folder with a folder for each student"
@@ -118,7 +117,6 @@ def _students(source: Path, given: list[File], assignment: str | None) -> dict[O
         if who := parse_owner(name, is_file, schemes):
             if who.scheme == "folder" and assignment:
                 files = of_assignment(files, assignment)
-                who = replace(who, time=parse_time(stamp(files)))
             found.setdefault(who, []).extend(files)
         elif not name.casefold().endswith(BESIDE):
             raise ValueError(f"{source}: nothing says whose {shown(name)} is; {WANTED}")
@@ -138,8 +136,6 @@ def _hand(
     order = ("", 0.0)
     if who.number:
         order = ("number of the file", float(who.number))
-    elif who.time:
-        order = ("time", who.time.timestamp())
     elif is_zipped and who.scheme == "moodle":  # which dates all that is in a zip by the download
         order = ("download", best.rank[2][0])
     key = safe(f"{who.name}_{who.id}" if is_numbered and who.name else who.id)

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from difflib import SequenceMatcher
 
 BY_NUMBER = ("canvas", "moodle")  # whose rosters have the number that is in the names
@@ -24,8 +23,8 @@ ALIKE = 0.7  # of a name on the roster and what Canvas makes of it
 @dataclass(frozen=True)
 class Owner:
     """What a name says of whose it is: the scheme, what tells one from another, a name to show, the
-    platform's number of the file, whether it is a text typed there, whether the platform calls it
-    late, and when it was handed in, where that is known.
+    platform's number of the file, whether it is a text typed there, and whether the platform calls
+    it late.
     """
 
     scheme: str
@@ -34,7 +33,6 @@ class Owner:
     number: int = 0
     online: bool = False
     late: bool = False
-    time: datetime | None = None
 
 
 def schemes_of(names: Sequence[str]) -> list[str]:

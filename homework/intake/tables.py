@@ -3,16 +3,13 @@
 read(path, known)   a Table: its header, its rows, and how it was written
 text(head, rows)    a table as it is written
 harmless(cell)      the cell, such that no spreadsheet takes it for a formula
-moment(text)        a day and time as nbgrader writes it
 """
 
 import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 DELIMITERS = ",;"
@@ -105,11 +102,3 @@ def text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     for row in rows:
         writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])
     return file.getvalue()
-
-
-def parse_time(text: str) -> datetime | None:
-    """A day and time as nbgrader writes it, "2027-10-01 23:59 UTC"; None where it is none."""
-    text = text.strip().removesuffix("UTC").strip() + ("+00:00" if "UTC" in text else "")
-    with suppress(ValueError, OverflowError, OSError):
-        return datetime.fromisoformat(text).astimezone()
-    return None

@@ -2,7 +2,6 @@
 
 import os
 from contextlib import suppress
-from datetime import UTC, datetime
 
 import pytest
 from handins import hand_in_below, notebook, zipped
@@ -337,17 +336,7 @@ def test_several_files_of_one_student_are_one_hand_in(hand_in, names, kind):
 # ------------------------------------------------------- when it was handed in
 
 
-def test_order_by_nbgraders_date_or_moodles_download(hand_in, tmp_path):
-    stamped = {
-        "ada/05/05.ipynb": A,
-        "ada/05/timestamp.txt": b"2027-10-08 21:59:00.5 UTC",
-        "eve/05/05.ipynb": B,
-        "eve/05/x/timestamp.txt": b"1999-01-01 00:00",
-    }
-    hand_in(stamped)
-    ada, eve = collected(tmp_path / "given", assignment="05")
-    time = datetime(2027, 10, 8, 21, 59, 0, 500_000, UTC)
-    assert (ada.order, eve.order) == (("time", time.timestamp()), ("", 0.0))
+def test_order_by_moodles_download(hand_in):
     (one,) = hand_in({"Bo Li_7_assignsubmission_file_/05.ipynb": B}, kind="zip")
     assert one.order[0] == "download"
 
