@@ -3,7 +3,6 @@
     python benchmarks/matrix.py [NAME …] [--python PATH] [--report FILE]
 
 ``pins``      what requirements.txt pins
-``plain``     the same, as on a processor without AVX (tests/processors.toml)
 ``oldest``    the oldest that pyproject.toml allows, and the kernel that Colab has
 ``newest``    the newest there are
 ``colab``     Colab's releases, no helpers, but another package of that name; the first cell of each
@@ -11,8 +10,7 @@
 
 An environment holds the built wheel, what it declares and a kernel while the chapters run there, in
 another folder; what tests need is added after that. A cell fails where it raises, or shows another
-number than it stored for the pins. A row is stored only if it was made with the releases that its
-environment names.
+number than it stored for the pins.
 """
 
 import argparse
@@ -29,11 +27,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from common import RESULTS, ROOT, about, store_table
+from common import ROOT
 from packaging.requirements import Requirement
 
 from book.address import addressed, stored
-from book.cells import digests
 from helpers import pretrained
 from helpers.files import write_text
 
@@ -45,7 +42,6 @@ PINNED = [pin for pin in PINS if pin.partition("==")[0] in {*DECLARED, "ipykerne
 OF_COLAB = ["numpy==2.0.2", "matplotlib==3.10.0", "ipython==7.34.0", "ipykernel==6.17.1"]
 NAMED = {
     "pins": PINNED,
-    "plain": PINNED,
     "oldest": ["ipykernel==6.17.1", *(one.replace(">=", "==") for one in DECLARED.values())],
     "newest": ["torch", "ipykernel"],
     "colab": [TORCH, *OF_COLAB, "ipywidgets==7.7.1"],
@@ -53,19 +49,13 @@ NAMED = {
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 FOR_TESTS = "beartype beautifulsoup4 hypothesis nbclient nbformat nbval packaging pytest"
 TESTS = ["tests/core", "tests/chapters/test_figures.py"]
-# ipywidgets 7 draws when it is displayed, for which this test has no front end.
-LEFT_OUT = {"oldest": ["tests/core/test_explore.py::test_moving_a_slider_draws_and_says_anew"]}
 PYTEST = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
 CELLS = ["--nbval-sanitize-with=tests/nbval_sanitize.cfg", "--nbval-cell-timeout=600"]
-PROCESSORS = tomllib.loads((ROOT / "tests" / "processors.toml").read_text("utf-8"))
 # IPython only prints a UsageError, which passes for an output, unless the kernel is told otherwise.
 RAISE = (
     "--IPKernelApp.exec_lines=get_ipython().set_custom_exc((__import__('IPython').core.error."
     "UsageError,), lambda shell, kind, one, *_, **__: shell._showtraceback(kind, one, [str(one)]))"
 )
-SHOWN = ["torch", "numpy", "matplotlib", "ipython", "ipywidgets", "ipykernel", "safetensors"]
-COLUMNS = ["environment", "versions, and when", "helpers' tests", "cells run", "cells that fail"]
-COLUMNS += ["cells that print otherwise"]
 
 
 @dataclass
@@ -112,29 +102,22 @@ class Environment:
             "BOOK_STATIC": "1",
             "PYTHONUTF8": "1",
         }
-        self.variables |= PROCESSORS["default"] if name == "plain" else {}
         self.variables.pop("PYTHONPATH", None)
-
-    def pip(self, *words: str | Path) -> None:
-        """Call the environment's pip. Raises: RuntimeError where it fails."""
-        call(self.python, "-m", "pip", *words, "--quiet", "--disable-pip-version-check")
 
     def install(self, *more: str | Path) -> None:
         """Install what it names; torch's small build for the CPU where its index answers."""
-        named = NAMED[self.name]
+        pip, named = [self.python, "-m", "pip", "install", "--quiet"], NAMED[self.name]
         [torch] = [one for one in named if one.partition("==")[0] == "torch"]
-        self.pip("install", torch, "--extra-index-url", CPU_BUILDS, "--retries", "0")
+        call(*pip, torch, "--extra-index-url", CPU_BUILDS, "--retries", "0")
         pinned = ["--constraint", ROOT / "requirements.txt"] * (named is PINNED)
-        self.pip("install", *named, *more, *pinned)
+        call(*pip, *named, *more, *pinned)
 
-    def versions(self) -> dict[str, str]:
-        """Of each package that is there, as named. Raises: RuntimeError where one is another."""
+    def moved(self) -> list[str]:
+        """The packages that are there in other releases than requirements.txt pins."""
         there = json.loads(call(self.python, "-m", "pip", "list", "--format", "json"))
         found = {one["name"].lower().replace("_", "-"): one["version"] for one in there}
-        for one in map(Requirement, NAMED[self.name]):
-            if not one.specifier.contains(found[one.name], prereleases=True):
-                raise RuntimeError(f"{one} should be there, and {found[one.name]} is")
-        return found
+        pinned = dict(pin.split("==") for pin in PINS)
+        return [f"{n}=={v}" for n, v in found.items() if v.partition("+")[0] != pinned.get(n, v)]
 
     def pytest(self, ran: Ran, python: str | Path, *words: str) -> None:
         """Run tests or cells in the folder away and add what came of them."""
@@ -153,9 +136,8 @@ class Environment:
     def tests(self) -> Ran:
         """Run the tests of helpers, for which their packages are added."""
         self.install(*FOR_TESTS.split(), "pytest-xdist", "pyyaml")
-        ran, left_out = Ran(), LEFT_OUT.get(self.name, [])
-        chosen = [*TESTS, *(f"--deselect={one}" for one in left_out)]
-        self.pytest(ran, self.python, *chosen)
+        ran = Ran()
+        self.pytest(ran, self.python, *TESTS)
         return ran
 
 
@@ -201,30 +183,14 @@ def repository(folder: Path, release: str) -> str:
     return folder.as_uri()
 
 
-def keep(row: list[str], code: list[str]) -> None:
-    """Store a row and its cells; environments that did not run now stay as they were."""
-    path = RESULTS / "matrix.json"
-    old = json.loads(path.read_text("utf-8"))
-    every = {one[0]: one for one in (*old["rows"], row)}
-    table = about(__file__, []) | {
-        "title": "Beside other packages",
-        "claim": "Helpers' tests and the chapters, as they were on that day, in clean environments "
-        "that hold the built wheel, what it declares and a kernel, away from the book's folder",
-        "columns": COLUMNS,
-        "rows": [every[name] for name in NAMED if name in every],
-        "cells": old["cells"] | {row[0]: " ".join(code)},
-    }
-    store_table("matrix", table)
-
-
 def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[int, str]:
-    """Make an environment, run all in it and store its row: faults, and a report.
+    """Make an environment and run all in it: faults, and a report.
 
     Raises: RuntimeError where its releases are not to be had.
     """
     there = Environment(name, python, work)
     chapters = sorted((there.away / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    cells, tests, code = Ran(), Ran(), digests(there.away)
+    cells, tests = Ran(), Ran()
     if name == "colab":
         there.install()
         cells = as_in_colab(there, chapters, url, release)
@@ -232,33 +198,16 @@ def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[i
         there.install(*work.glob("*.whl"))
         there.cells(cells, *chapters)
         tests = there.tests()
-    versions = there.versions()
-    tested = f"{tests.counts['passed']} passed, {tests.counts['failed']} failed"
-    if left_out := LEFT_OUT.get(name):
-        tested += "; left out: " + ", ".join(re.split("[/:]", one)[-1] for one in left_out)
-    shown = [call(there.python, "--version").strip(), *(f"{o} {versions[o]}" for o in SHOWN)]
-    row = [
-        name,
-        f"{', '.join(shown)}; {about(__file__, [])['date']}",
-        tested if tests.counts else "not run",
-        str(cells.counts.total() - cells.counts["skipped"]),
-        str(cells.counts["failed"]),
-        "not compared" if name == "colab" else str(cells.counts["differs"]),
-    ]
-    keep(row, code)
-    names = {pin.partition("==")[0] for pin in PINS}
-    now = {f"{one}=={versions[one].partition('+')[0]}" for one in names & {*versions}}
-    moved = sorted(now - {*PINS})
     faults = cells.counts["failed"] + tests.counts["failed"]
     faults += cells.counts["differs"] * (name == "pins")
-    lines = [f"## {name}", *map(": ".join, zip(COLUMNS[1:], row[1:], strict=True))]
-    lines += ["Other than pinned:", *moved, "Failed, or other than stored:"]
+    lines = [f"## {name}", f"Cells: {dict(cells.counts)}", f"Tests: {dict(tests.counts)}"]
+    lines += ["Other than pinned:", *there.moved(), "Failed, or other than stored:"]
     shutil.rmtree(there.work)
     return faults, "\n- ".join([*lines, *(cells.failed + tests.failed or ["nothing"])])
 
 
 def main() -> int:
-    """Run what is asked for and store the table; 1 where something failed."""
+    """Run what is asked for and print a report; 1 where something failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", choices=[*NAMED, []], help="all without names")
     parser.add_argument("--python", default=sys._base_executable, help="of the environments")
@@ -275,7 +224,7 @@ def main() -> int:
             try:
                 wrong, report = tried(name, chosen.python, work, url, release)
             except RuntimeError as error:  # of pip
-                wrong, report = 1, f"## {name}\n- not run, so no row: {error}"
+                wrong, report = 1, f"## {name}\n- not run: {error}"
             faults += wrong
             reports.append(report)
             print(report, flush=True)

@@ -111,19 +111,6 @@ def test_parts_of_results_are_pivoted_averaged_and_named():
     assert results.table_and_words(stored["two"], {}) == ("", 0, "")
 
 
-def test_results_say_how_many_of_todays_cells_a_row_ran():
-    from content import results
-
-    from book.cells import digests
-
-    now = digests(ROOT)
-    table = {"columns": ["row"], "rows": [["old"], ["new"]]}
-    cells = {"old": f"000000 {now[1]}", "new": " ".join(now)}
-    shown = results.table_and_words({**table, "cells": cells}, {})[0].splitlines()
-    assert shown[0] == f"| row | of today’s {len(now):,} cells it ran |"
-    assert shown[2:] == [f"| old | {now.count(now[1])} |", f"| new | {len(now)} |"]
-
-
 def test_each_number_of_the_results_has_its_setting():
     """A run is shown even where it lacks the setting that spans the columns of others."""
     from content import results

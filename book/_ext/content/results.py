@@ -7,8 +7,6 @@ script in benchmarks/ that it names, in one of two forms. A plain table::
      "device": "...", "versions": {"torch": "..."}, "seeds": [0, 1],
      "columns": ["...", ...], "rows": [["...", ...], ...]}
 
-With "cells", digests of those that a row's environment ran, by its first entry, a column is added.
-
 Or, of a chapter and in a file of its name, parts, each a list of settings that were run once a
 seed::
 
@@ -34,7 +32,6 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from book.cells import digests
 from content.markdown import table
 from helpers.chapters import CHAPTERS
 
@@ -42,8 +39,8 @@ STORED = ("helpers", "data", "results")
 BY_STEM = {chapter.stem: chapter for chapter in CHAPTERS}
 ON_A_CARD = {  # what benchmarks/gpu.py stores
     "gpu_speeds": "prefill and decode",
-    "gpu_roofline": "the roofline",
     "gpt_gpu": "minigpt's training loop",
+    "gpu_race": "our side of the race",
     "gpu_tests": "the tests of helpers",
 }
 UNFOLDED = 12  # rows; a longer table is folded
@@ -178,14 +175,8 @@ def table_and_words(part: dict, says: dict) -> tuple[str, int, str]:
     says: what ``book/results.toml`` says of the part.
     """
     if part.get("columns"):
-        columns = [*part["columns"]]
         rows = [["" if e is None else formatted(e) for e in row] for row in part["rows"]]
-        if ran := part.get("cells"):
-            today = digests(Path(__file__).parents[3])
-            columns.insert(1, f"of today’s {len(today):,} cells it ran")
-            for row in rows:
-                row.insert(1, str(sum(one in ran[row[0]].split() for one in today)))
-        return table(columns, rows), len(rows), ""
+        return table([*part["columns"]], rows), len(rows), ""
     if not part.get("settings"):
         return "", 0, ""
     same, columns, rows = table_of(part["settings"], says)
