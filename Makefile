@@ -80,7 +80,7 @@ wheel: $(READY)  ## build the package helpers as a wheel: [DIST=dist]
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$(DIST)" .
 
 bench: book       ## run the long measurements and store their results
-	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles%.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done
+	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out $(addprefix benchmarks/,gpu.py matrix.py minigpt.py oracles%.py speedrun.py),$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done
 
 coverage: $(READY)  ## measure how much of helpers its tests reach (95 % at least)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
