@@ -1,22 +1,17 @@
-"""minigpt held against Hugging Face's GPT-2 and nanoGPT: ``make oracles``.
+"""minigpt held against Hugging Face's GPT-2: ``make oracles``.
 
 Random weights are copied across, and the shipped ones; both sides get the same tokens in float64.
 Logits, the gradients of the loss and the likeliest text are compared, number by number. It fails
-where a logit or a gradient differs by more than 1e-9, or a token differs. nanoGPT takes part with
-``--peer PATH``, a checkout of it; without, its row stays as it is stored.
+where a logit or a gradient differs by more than 1e-9, or a token differs.
 """
 
-import argparse
-import importlib.util
-import json
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import Path
 
 import torch
 import transformers as hf
-from common import RESULTS, about, store_table
+from common import about, store_table
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -39,14 +34,14 @@ NAMES = {  # ours to theirs, where they differ
 }
 
 
-def renamed(ours: dict[str, Tensor], transposed: bool) -> Iterator[tuple[str, Tensor]]:
-    """Our tensors by their names and in their layout: weights and gradients alike."""
+def renamed(ours: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
+    """Our tensors by their names and as their layers, x W, have them: weights and gradients."""
     for name, tensor in ours.items():
         if name.startswith("norm."):
             name = f"transformer.ln_f{name.removeprefix('norm')}"
         for own, other in NAMES.items():
             name = name.replace(own, other)
-        yield name, tensor.T if transposed and ".c_" in name and tensor.ndim == 2 else tensor
+        yield name, tensor.T if ".c_" in name and tensor.ndim == 2 else tensor
 
 
 def hugging_face(sizes: dict[str, int]) -> nn.Module:
@@ -69,37 +64,11 @@ def hugging_face(sizes: dict[str, int]) -> nn.Module:
     )
 
 
-def nanogpt(peer: Path, sizes: dict[str, int]) -> nn.Module:
-    """The GPT of a checkout of nanoGPT, with a head of its own."""
-    spec = importlib.util.spec_from_file_location("nanogpt", peer / "model.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["nanogpt"] = module  # for its dataclass
-    spec.loader.exec_module(module)
-    config = module.GPTConfig(
-        vocab_size=sizes["V"],
-        block_size=sizes["T"],
-        n_embd=sizes["C"],
-        n_layer=sizes["L"],
-        n_head=sizes["H"],
-    )
-    theirs = module.GPT(config)
-    theirs.lm_head.weight = nn.Parameter(theirs.lm_head.weight.clone())
-    return theirs
-
-
-def logits_of(theirs: nn.Module, x_BT: Tensor, y_BT: Tensor) -> Tensor:
-    """(B, T, V) logits of either side."""
-    if isinstance(theirs, hf.PreTrainedModel):
-        return theirs(x_BT).logits
-    return theirs(x_BT, y_BT)[0]
-
-
 def compared(ours: nn.Module, theirs: nn.Module) -> list[str]:
     """The largest difference of logits and of gradients, and how many tokens are written alike."""
     ours, theirs = ours.double(), theirs.double()
-    transposed = isinstance(theirs, hf.PreTrainedModel)  # its linear layers are written x W
     parameters = dict(theirs.named_parameters())
-    weights = dict(renamed(dict(ours.named_parameters()), transposed))
+    weights = dict(renamed(dict(ours.named_parameters())))
     if weights.keys() != parameters.keys():
         raise ValueError(f"only one side has {sorted(weights.keys() ^ parameters.keys())}")
     with torch.no_grad():
@@ -108,51 +77,41 @@ def compared(ours: nn.Module, theirs: nn.Module) -> list[str]:
     generator = torch.Generator().manual_seed(0)
     V, T = ours.head.out_features, ours.T
     x_BT, y_BT = (torch.randint(V, (4, T), generator=generator) for _ in range(2))
-    logits = [ours.train()(x_BT), logits_of(theirs.train(), x_BT, y_BT)]
+    logits = [ours.train()(x_BT), theirs.train()(x_BT).logits]
     for one in logits:
         F.cross_entropy(one.flatten(0, 1), y_BT.flatten()).backward()
-    ours_grads = dict(renamed({n: p.grad for n, p in ours.named_parameters()}, transposed))
+    ours_grads = dict(renamed({n: p.grad for n, p in ours.named_parameters()}))
     apart = max((grad - parameters[n].grad).abs().max().item() for n, grad in ours_grads.items())
-    prompt_BT, how = x_BT[:, :5], {"do_sample": False} if transposed else {"top_k": 1}
+    prompt_BT = x_BT[:, :5]
     written = minigpt.generate(ours, prompt_BT, WRITTEN, top_k=1)
-    same = written == theirs.eval().generate(prompt_BT, max_new_tokens=WRITTEN, **how)
+    same = written == theirs.eval().generate(prompt_BT, max_new_tokens=WRITTEN, do_sample=False)
     difference = (logits[0] - logits[1]).abs().max().item()
     return [f"{difference:.1e}", f"{apart:.1e}", f"{same[:, 5:].sum()} of {4 * WRITTEN}"]
 
 
-def rows(peer: Path | None) -> list[list[str]]:
-    """A row for each oracle and set of weights."""
+def rows() -> list[list[str]]:
+    """A row for each set of weights."""
     torch.manual_seed(0)
     drawn = minigpt.GPT(**RANDOM)
     with torch.no_grad():
         for parameter in drawn.parameters():
             parameter += 0.1 * torch.randn(parameter.shape)
     shipped, _ = checkpoint.load()
-    found = []
-    for words, ours in (("random weights", drawn), ("the shipped weights", shipped)):
-        sizes = checkpoint.sizes(ours)
-        ours.zero_grad()
-        found.append(["Hugging Face GPT-2", words, *compared(ours, hugging_face(sizes))])
-        if peer:
-            ours.zero_grad()
-            found.append(["nanoGPT", words, *compared(ours, nanogpt(peer, sizes))])
-    if not peer:
-        stored = json.loads((RESULTS / "oracles.json").read_text("utf-8"))["rows"]
-        found += [row for row in stored if row[0] == "nanoGPT"]
-    return found
+    return [
+        ["Hugging Face GPT-2", words, *compared(ours, hugging_face(checkpoint.sizes(ours)))]
+        for words, ours in (("random weights", drawn), ("the shipped weights", shipped))
+    ]
 
 
 def main() -> int:
     """Store the table; 1 where a difference is too large."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--peer", type=Path, help="a checkout of nanoGPT")
     table = about(__file__, [0]) | {
         "title": "Held against others' code",
         "claim": "The largest difference between minigpt and others' GPT-2 with the same weights, "
         "in float64. GELU is the exact one, where OpenAI's GPT-2 has an approximation by tanh, and "
         "the head is a matrix of its own",
         "columns": ["held against", "with", "logits", "gradients", "likeliest text, tokens alike"],
-        "rows": rows(parser.parse_args().peer),
+        "rows": rows(),
     }
     table["versions"]["transformers"] = version("transformers")
     store_table("oracles", table)
