@@ -23,7 +23,7 @@ from homework.intake.archive import (
     shown,
 )
 from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment
-from homework.intake.filenames import BY_NUMBER, Owner, is_of, parse_owner, schemes_of
+from homework.intake.filenames import BY_NUMBER, Owner, is_of, parse_owner, readings, schemes_of
 from homework.intake.roster import Roster, safe, unique
 
 UNKNOWN = "the roster has no such student, or several"
@@ -71,7 +71,7 @@ def collected(
     """
     given, is_zipped = _given(Path(source))
     groups: dict[tuple[str, str], list[Candidate]] = {}
-    for who, files in _students(source, given, assignment).items():
+    for who, files in _students(source, given, assignment, roster).items():
         found = groups.setdefault((who.scheme, who.id), [])
         found += [one for file in files if file.name != STAMP for one in candidates(file, who)]
     by_key: dict[str, HandIn] = {}
@@ -105,7 +105,9 @@ def _given(source: Path) -> tuple[list[File], bool]:
         raise ValueError(f"{str(source)!r} is no zip ({error}): {WANTED}") from error
 
 
-def _students(source: Path, given: list[File], assignment: str | None) -> dict[Owner, list[File]]:
+def _students(
+    source: Path, given: list[File], assignment: str | None, roster: Roster | None
+) -> dict[Owner, list[File]]:
     """Whose each folder is, or each file that a platform named, and the files that count of it."""
     tops: dict[str, list[File]] = {}
     for file in given:
@@ -115,6 +117,8 @@ def _students(source: Path, given: list[File], assignment: str | None) -> dict[O
     for name, files in tops.items():
         is_file = any((one.parts, one.kind) == ((name,), "file") for one in files)
         if who := parse_owner(name, is_file, schemes):
+            if who.scheme == "canvas" and roster:
+                who = next((r for r in readings(name) if roster.is_exactly(r.id, r.name)), who)
             if who.scheme == "folder" and assignment:
                 files = of_assignment(files, assignment)
             found.setdefault(who, []).extend(files)

@@ -5,7 +5,7 @@ Else there is a folder for each student, as nbgrader has it.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -17,7 +17,7 @@ PATTERNS = {
     "canvas": r"(?:(?:(?P<l>LATE_)?anon_(?P<anon>[a-z0-9]{5})|(?P<name>.*?)_(?P<late>LATE_)?"
     r"(?P<id>\d{1,18})))_(?:(?P<file>\d{1,18})_.+|(?P<kind>text|link)\.html)",
 }
-ALIKE = 0.7  # of a name on the roster and what Canvas makes of it
+ALIKE = 0.7  # at least, of a name on the roster and what Canvas makes of it
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,18 @@ def parse_owner(name: str, is_file: bool, schemes: Sequence[str] = tuple(PATTERN
     return Owner(scheme, id, part.get("name", ""), number, online, is_late)
 
 
+def readings(name: str) -> Iterator[Owner]:
+    """What Canvas may have meant by a name in which a student's own has numbers, too."""
+    for at in re.finditer(r"_(LATE_)?(\d{1,18})_(?=(\d{1,18})_)", name):
+        yield Owner("canvas", at[2], name[: at.start()], int(at[3]), False, bool(at[1]))
+
+
 def is_of(name: str, on_roster: str) -> bool:
     """Whether Canvas makes this name of one on the roster; of a Chinese one it makes nothing."""
-    return not name or SequenceMatcher(None, _letters(name), _letters(on_roster)).ratio() >= ALIKE
+    return not name or SequenceMatcher(None, letters(name), letters(on_roster)).ratio() >= ALIKE
 
 
-def _letters(name: str) -> str:
+def letters(name: str) -> str:
+    """A name without all that is no letter or digit of ASCII."""
     plain = unicodedata.normalize("NFKD", name.casefold())
     return "".join(c for c in plain if c.isascii() and c.isalnum())

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from helpers.files import write_text
 from homework.intake import tables
+from homework.intake.filenames import letters
 from homework.intake.tables import folded, harmless
 
 CANVAS, WORKSHEET, OTHER = "Canvas gradebook", "Moodle grading worksheet", "table of students"
@@ -90,6 +91,11 @@ class Roster:
     def match(self, id: str) -> Student | None:
         """The one student with this number."""
         return self._known.get(f"#{id}")
+
+    def is_exactly(self, id: str, name: str) -> bool:
+        """Whether the student with this number has this name, but for what is no letter or digit."""
+        known = self.match(id)
+        return known is not None and letters(known.name) == letters(name)
 
     def find(self, text: str) -> Student | None:
         """The one student whom a text names by key, number, login or name."""

@@ -141,6 +141,17 @@ def test_whom_the_roster_does_not_know_has_a_key_of_their_own(hand_in, roster, n
     assert collect.UNKNOWN in found.notes
 
 
+def test_a_name_with_a_number_in_it_is_told_by_the_roster(hand_in, tmp_path):
+    sheet = tmp_path / "roster.csv"
+    sheet.write_text("Student,ID,SIS Login ID,Section\nAnn,205,ann,x\nEve_205,206,eve,x\n")
+    files = {"ann_205_9_05.ipynb": A, "eve_205_LATE_206_8_05.ipynb": B}
+    found = hand_in(files, read(sheet))
+    assert [(one.student, one.late, one.read()) for one in found] == [
+        ("ann", False, A),
+        ("eve", True, B),
+    ]
+
+
 def test_blind_marking_from_zip_to_worksheet(hand_in, tmp_path):
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("Identifier,Status,Grade\nParticipant 7,x,\nParticipant 8,x,\n")
