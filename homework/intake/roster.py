@@ -93,7 +93,7 @@ class Roster:
         return self._known.get(f"#{id}")
 
     def is_exactly(self, id: str, name: str) -> bool:
-        """Whether the student with this number has this name, but for what is no letter or digit."""
+        """Whether the student with this number has this name, in letters and digits."""
         known = self.match(id)
         return known is not None and letters(known.name) == letters(name)
 
