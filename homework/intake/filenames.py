@@ -60,7 +60,7 @@ def parse_owner(name: str, is_file: bool, schemes: Sequence[str] = tuple(PATTERN
 
 def readings(name: str) -> Iterator[Owner]:
     """What Canvas may have meant by a name in which a student's own has numbers, too."""
-    for at in re.finditer(r"_(LATE_)?(\d{1,18})_(?=(\d{1,18})_)", name):
+    for at in re.finditer(r"_(LATE_)?(\d{1,18})(?=_(\d{1,18})_)", name):
         yield Owner("canvas", at[2], name[: at.start()], int(at[3]), False, bool(at[1]))
 
 

@@ -141,14 +141,15 @@ def test_whom_the_roster_does_not_know_has_a_key_of_their_own(hand_in, roster, n
     assert collect.UNKNOWN in found.notes
 
 
-def test_a_name_with_a_number_in_it_is_told_by_the_roster(hand_in, tmp_path):
+@pytest.mark.parametrize("late", ["", "LATE_"])
+def test_a_name_with_a_number_in_it_is_told_by_the_roster(hand_in, tmp_path, late):
     sheet = tmp_path / "roster.csv"
     sheet.write_text("Student,ID,SIS Login ID,Section\nAnn,205,ann,x\nEve_205,206,eve,x\n")
-    files = {"ann_205_9_05.ipynb": A, "eve_205_LATE_206_8_05.ipynb": B}
+    files = {"ann_205_9_05.ipynb": A, f"eve_205_{late}206_8_05.ipynb": B}
     found = hand_in(files, read(sheet))
     assert [(one.student, one.late, one.read()) for one in found] == [
         ("ann", False, A),
-        ("eve", True, B),
+        ("eve", bool(late), B),
     ]
 
 
