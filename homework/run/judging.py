@@ -102,10 +102,10 @@ class Judging:
         unsafe: bool = False,
         last: bool = False,
         files: dict[str, str] | None = None,
-        book: Path | None = None,
+        book: Path,
     ):
-        """See `judge`. A context that ends the process when left."""
-        self.assignment, self.before = assignment, before
+        """See `judge`."""
+        self.assignment, self.answers, self.before = assignment, answers, before
         self.limits, self.progress, self.last = limits or Limits(), progress, last
         self.how: dict[str, Any] = {
             "number": number,
@@ -113,9 +113,10 @@ class Judging:
             "files": files,
             "book": book,
         }
-        self.made = contextlib.ExitStack()
-        self.client: SandboxClient | None = None
-        self.begin(answers)
+        self.lost: set[str] = set()  # tasks whose cells are not run any more
+        self.results: dict[tuple[str, str], Result] = {}
+        self.raised: dict[str, str] = {}
+        self.end = time.monotonic() + self.limits.submission
         if f"{BEFORE}/" in skip:
             self.lost.add(BEFORE)
         for task, test in self._open():
@@ -123,21 +124,6 @@ class Judging:
                 self.lost.add(task.name)
             if {f"{task.name}/", f"{task.name}/{test.name}"} & set(skip):
                 self._put(task, test, "Not right", LOST.format("its answer could not be judged"))
-
-    def begin(self, answers: Mapping[str, Sequence[str]]) -> None:
-        """Begin, or begin anew in the same process with other answers of whoever's these were."""
-        self.answers = answers
-        self.lost: set[str] = set()  # tasks whose cells are not run any more
-        self.results: dict[tuple[str, str], Result] = {}
-        self.raised: dict[str, str] = {}
-        self.end = time.monotonic() + self.limits.submission
-
-    def __enter__(self) -> "Judging":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._leave()
-        self.made.close()
 
     def run(self) -> list[Result]:
         """All results, in the order of tasks and tests."""
@@ -169,40 +155,25 @@ class Judging:
         ran: list[str] = []  # the student's own cells, run in this process
         name = None
         try:
-            client = self._entered()
-            for name, step in self._steps(client, hidden):
-                if name is not None:
-                    self.progress(f"{name}/")
-                client.allow(self.limits.task if name is not None else self.limits.given)
-                step()
-                if name is not None:
-                    ran.append(name)
+            with sandbox.started(self.limits, **self.how) as client:
+                for name, step in self._steps(client, hidden):
+                    if name is not None:
+                        self.progress(f"{name}/")
+                    client.allow(self.limits.task if name is not None else self.limits.given)
+                    step()
+                    if name is not None:
+                        ran.append(name)
         except LostError as error:
             if error.outside and not (self.last and str(error) == sandbox.BUSY):
                 raise
             self._attribute_failure(name, ran, error)
-        finally:
-            self._leave()
-
-    def _entered(self) -> SandboxClient:
-        """A new process, in which the first cells of the release were run."""
-        if self.how["book"] is None:
-            self.how["book"] = self.made.enter_context(book_for(self.assignment))
-        self.client = sandbox.started(self.limits, **self.how)
-        for cell in self.assignment.setup:
-            self._given(self.client, cell.source)()
-        return self.client
-
-    def _leave(self) -> None:
-        """End the process, if there is one."""
-        if self.client is not None:
-            self.client.end()
-            self.client = None
 
     def _steps(
         self, client: SandboxClient, hidden: bool
     ) -> Iterator[tuple[str | None, Callable[[], None]]]:
         """What is run, in order, and whose it is: a task's, BEFORE, or None (the release's)."""
+        for cell in self.assignment.setup:
+            yield None, self._given(client, cell.source)
         if BEFORE not in self.lost:
             yield BEFORE, self._cells(client, BEFORE, self.before, hidden)
         for task in self.assignment.tasks:
@@ -283,7 +254,11 @@ class Judging:
 
 
 def judge(
-    assignment: Assignment, answers: Mapping[str, Sequence[str]], **options: Any
+    assignment: Assignment,
+    answers: Mapping[str, Sequence[str]],
+    *,
+    book: Path | None = None,
+    **options: Any,
 ) -> list[Result]:
     """The result of each test of an assignment, in order; none for free responses.
 
@@ -297,8 +272,8 @@ def judge(
     Raises: SandboxError where there is no sandbox; LostError
     where a cell of the release itself or something outside ends the process.
     """
-    with Judging(assignment, answers, **options) as judging:
-        return judging.run()
+    with book_for(assignment) if book is None else contextlib.nullcontext(book) as there:
+        return Judging(assignment, answers, book=there, **options).run()
 
 
 def tried(assignment: Assignment) -> str:
@@ -321,18 +296,16 @@ def _tried(assignment: Assignment) -> str:
     tasks = assignment.tasks
     solved = {task.name: [task.solution] for task in tasks if task.solution and not task.free}
     stubs = {task.name: [task.stub.source] for task in tasks}
-    with Judging(assignment, {}) as judging:
-        for what, answers, right in (
-            ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
-            ("stub", stubs, lambda r: r.points == 0),
-        ):
-            judging.begin(answers)
-            for result in judging.run():
-                if not right(result):
-                    raise ValueError(
-                        f"the {what} of {result.task} gets {result.points:g} of {result.most:g} "
-                        f"points in the test {result.test}: {result.message or result.state}"
-                    )
+    for what, answers, right in (
+        ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
+        ("stub", stubs, lambda r: r.points == 0),
+    ):
+        for result in judge(assignment, answers):
+            if not right(result):
+                raise ValueError(
+                    f"the {what} of {result.task} gets {result.points:g} of {result.most:g} "
+                    f"points in the test {result.test}: {result.message or result.state}"
+                )
     open_ = [task.name for task in tasks if not task.solution and not task.free]
     report = "the solutions get all points, empty stubs none"
     return report + (f" (no solution given for {', '.join(open_)})" if open_ else "")
