@@ -224,7 +224,7 @@ def test_the_worker_answers_in_turn_stops_and_begins_anew():
     heard = talk(
         {"id": "load", "load": str(FILE), "sha256": pretrained.SHA256},
         asking("first", PROMPTS[0]),
-        asking("stopped", PROMPTS[2]),
+        asking("stopped", PROMPTS[2], n=50),
         *(asking(f"drawn {n}", PROMPTS[2], temperature=1, seed=n % 2) for n in range(3)),
         asking("long", "a " * 3000),
         asking("last", PROMPTS[0]),
@@ -233,7 +233,7 @@ def test_the_worker_answers_in_turn_stops_and_begins_anew():
     assert heard["load"][0]["ready"]["bytes"] == FILE.stat().st_size
     assert done["first"] == done["last"]
     assert done["stopped"]["stopped"] == "you"
-    assert len(done["stopped"]["ids"]) - done["stopped"]["prompt"] < 3
+    assert len(done["stopped"]["ids"]) - done["stopped"]["prompt"] < 25
     assert done["drawn 0"] == done["drawn 2"] != done["drawn 1"]
     assert "2048" in heard["long"][0]["error"]
 

@@ -5,15 +5,14 @@ import { half } from "../gpt/file.js";
 
 // Of each format the bytes and the numbers of a block, and how these are read into an array, from i on.
 const FORMATS = {
-  0: {
-    name: "F32",
-    bytes: 4,
-    numbers: 1,
-    decode: (view, at, x, i) => (x[i] = view.getFloat32(at, true)),
-  },
+  0: { name: "F32", bytes: 4, numbers: 1, decode: f32 },
   3: { name: "Q4_1", bytes: 20, numbers: 32, decode: q4_1 },
   8: { name: "Q8_0", bytes: 34, numbers: 32, decode: q8_0 },
 };
+
+function f32(view, at, x, i) {
+  x[i] = view.getFloat32(at, true);
+}
 
 // A scale and a minimum of 16 bits, and 16 bytes: low halves are the first numbers, high halves the others.
 function q4_1(view, at, x, i) {
@@ -108,22 +107,15 @@ function read(buffer) {
 
 // Sizes as helpers/minillama.py names them.
 function sizesOf({ about, tensors }) {
-  const wanted = {
-    "general.architecture": "llama",
-    "llama.rope.scaling.type": undefined,
-    "tokenizer.ggml.model": "gpt2",
-    "tokenizer.ggml.pre": "smollm",
-  };
-  if (Object.entries(wanted).some(([name, is]) => about[name] !== is))
+  if (about["general.architecture"] !== "llama" || about["tokenizer.ggml.pre"] !== "smollm")
     throw new Error(`This file holds another model, ${about["general.name"]}. ${WANTED}`);
-  const of = (name) => about[`llama.${name}`],
-    [H, G] = [of("attention.head_count"), of("attention.head_count_kv")];
+  const of = (name) => about[`llama.${name}`];
   const sizes = {
     V: tensors["token_embd.weight"].shape[0],
     T: Math.min(CONTEXT, of("context_length")),
     C: of("embedding_length"),
-    H,
-    G,
+    H: of("attention.head_count"),
+    G: of("attention.head_count_kv"),
     L: of("block_count"),
     hidden: of("feed_forward_length"),
     base: of("rope.freq_base"),
