@@ -202,11 +202,11 @@ class Llama(nn.Module):
 
 
 class CachedAttention(nn.Module):
-    """Grouped-query attention that keeps the keys and values it met."""
+    """Grouped-query attention after the keys and values of a cache."""
 
-    def __init__(self, attention):
+    def __init__(self, attention, cache):
         super().__init__()
-        self.attention, self.cache = attention, None
+        self.attention, self.cache = attention, cache
 
     def forward(self, x_BTC):
         """Only the new positions, (B, T, C) to (B, T, C)."""
@@ -226,16 +226,24 @@ def set_attention(model, attentions):
 
 
 @torch.no_grad()
+def read(model, ids_BT, cache):
+    """Logits of new ids, (B, T, V), and the cache with these added."""
+    plain = [block.attention for block in model.blocks]
+    pairs = zip(plain, cache or [None] * len(plain), strict=True)
+    cached = [CachedAttention(*pair) for pair in pairs]
+    set_attention(model, cached)
+    try:
+        logits_BTV = model.eval()(ids_BT)
+    finally:
+        set_attention(model, plain)
+    return logits_BTV, [attention.cache for attention in cached]
+
+
 def stream(model, ids_BT, n):
     """Yield up to n more ids, (B, 1) each, the likeliest every time."""
-    plain = [block.attention for block in model.blocks]
-    cached = [CachedAttention(attention) for attention in plain]
+    cache = None
     for _ in range(n):
-        set_attention(model, cached)
-        try:
-            logits_BTV = model.eval()(ids_BT)
-        finally:
-            set_attention(model, plain)
+        logits_BTV, cache = read(model, ids_BT, cache)
         ids_BT = logits_BTV[:, -1:].argmax(dim=-1)
         yield ids_BT
 

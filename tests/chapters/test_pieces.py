@@ -36,6 +36,7 @@ BUILT_IN = {
     "Llama": "14",
     "CachedAttention": "15",
     "set_attention": "15",
+    "read": "15",
     "stream": "15",
     "chat_ids": "16",
     "LoRA": "16",

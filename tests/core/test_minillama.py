@@ -202,7 +202,7 @@ def test_model_is_plain_while_it_streams_twice(model):
 
 def test_cache_takes_a_text_in_any_pieces(model):
     attention, x = model.blocks[0].attention, numbers(2, 7, 24)
-    cached = minillama.CachedAttention(attention)
+    cached = minillama.CachedAttention(attention, None)
     pieces = [cached(piece) for piece in x.split([3, 1, 2, 1], dim=1)]
     assert torch.allclose(torch.cat(pieces, dim=1), attention(x), rtol=0, atol=1e-6)
 

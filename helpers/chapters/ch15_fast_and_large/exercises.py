@@ -45,7 +45,7 @@ def _cached(*, past=True, keeps=True, after=True, out=True, attend=minillama.att
 piece(
     "15.1",
     minillama.CachedAttention,
-    [drawn(minillama.CachedAttention, (24, 6, 2, 100), 2, 6, 24, scale=0.3)],
+    [drawn(minillama.CachedAttention, (24, 6, 2, 100, None), 2, 6, 24, scale=0.3)],
     {
         "Nothing is kept: each call reads its own tokens alone.": (
             lambda self, x_BTC: self.attention(x_BTC)

@@ -2,27 +2,24 @@
 
 The parts: ``scaling``, minigpt of seven widths on the tales, at three rates, all on equal data
 (six minutes on one core); ``drafts``, the storyteller of chapter 11 with n-gram tables as its
-drafts (a minute); ``chat``, how fast SmolLM2 writes, which counts only where nothing else runs.
+drafts (a minute); ``race``, how fast SmolLM2 writes in three ways, and in llama.cpp (a minute).
 """
 
 from __future__ import annotations
 
-import copy
-import os
-import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers import checkpoint, corpus, minigpt, minillama, pretrained, valley
+from helpers import checkpoint, corpus, minigpt, minillama, valley
+from helpers.chapters.ch15_fast_and_large import serving
 from helpers.chapters.lab import Part, characters, rounded, seeded
 
 # --- a scaling law ---------------------------------------------------------------------------
@@ -186,24 +183,6 @@ def least_seconds(*functions: Callable, rounds: int = 3) -> list[float]:
     return taken.min(axis=0).tolist()
 
 
-def times_of_drafting(ids_T: torch.Tensor, n: int = 32, k: int = 4) -> list[float]:
-    """Seconds to write n tokens with the target alone, and with drafts of k tokens."""
-    draft = ngram_draft(3)
-
-    def plainly():
-        written_T = ids_T
-        while len(written_T) < len(ids_T) + n:
-            written_T = torch.cat([written_T, target(written_T)[-1].multinomial(1)])
-
-    def with_draft():
-        written_T = ids_T
-        while len(written_T) < len(ids_T) + n:
-            written_T, _ = speculative_round(target, draft, written_T, k)
-
-    torch.manual_seed(0)
-    return least_seconds(plainly, with_draft, rounds=2)
-
-
 def levels_of_others(x_N: np.ndarray, levels: np.ndarray, largest: int) -> tuple[int, float]:
     """Of all numbers but one: on how many levels they are, and the relative RMS of rounding."""
     others = np.delete(x_N, largest)
@@ -241,30 +220,7 @@ def loss_of_bits(
         model.load_state_dict(kept)
 
 
-def _norm_in_its_format(self: minillama.RMSNorm, x_BTC: torch.Tensor) -> torch.Tensor:
-    mean_square_BT1 = x_BTC.square().mean(dim=-1, keepdim=True)
-    return self.weight * x_BTC / torch.sqrt(mean_square_BT1 + self.eps)
-
-
-@torch.no_grad()
-def losses_by_format(model: torch.nn.Module, tokenizer) -> dict[str, float]:
-    """Nats a token on the fox's sentence, with the squares of norms in each format or in fp32."""
-    ids_1T = tokenizer.encode("The fox did not cross the stream because it was too wide.")[None]
-
-    def loss_of(low: torch.nn.Module) -> float:
-        logits_1TV = low(ids_1T[:, :-1]).float()
-        return F.cross_entropy(logits_1TV.mT, ids_1T[:, 1:]).item()
-
-    found = {"fp32": loss_of(model)}
-    for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
-        low = copy.deepcopy(model).to(dtype)
-        with patch.object(minillama.RMSNorm, "forward", _norm_in_its_format):
-            found[name] = loss_of(low)
-        found[f"{name}, squares in fp32"] = loss_of(low)
-    return found
-
-
-# --- SmolLM2: a page to read, and its speed -----------------------------------------------------
+# --- SmolLM2: a page to read, and one step for many ------------------------------------------
 
 
 def page() -> str:
@@ -273,21 +229,16 @@ def page() -> str:
     return text[len(text) * 9 // 10 :][:2000]
 
 
-def chat_speed(seed: int, threads: int, rounds: int = 5) -> dict:
-    """Tokens a second that SmolLM2 writes, the median of rounds; None beside other work."""
-    if os.getloadavg()[0] > 0.3:
-        return {"tokens a second": None}
-    model, tokenizer = pretrained.smollm2()
-    before, speeds = torch.get_num_threads(), []
-    torch.set_num_threads(threads)
-    for _ in range(rounds):
-        writing = minillama.stream(model, tokenizer.encode(corpus.load())[None, :39], 65)
-        next(writing)  # the prompt has been read
-        began = time.perf_counter()
-        list(writing)
-        speeds.append(64 / (time.perf_counter() - began))
-    torch.set_num_threads(before)
-    return {"tokens a second": round(statistics.median(speeds), 1)}
+def seconds_of_step(model: torch.nn.Module, users: int, T: int = 64) -> float:
+    """Seconds of one core until each of so many users has a token, after T others."""
+    ids_BT = torch.arange(T).repeat(users, 1)
+    _, cache = minillama.read(model, ids_BT, None)
+    return least_seconds(lambda: minillama.read(model, ids_BT[:, :1], cache))[0]
+
+
+def seconds_of_prefill(model: torch.nn.Module, T: int = 256) -> float:
+    """Seconds of one core for each token of a prompt of T."""
+    return least_seconds(lambda: minillama.read(model, torch.arange(T)[None], None))[0] / T
 
 
 # --- the parts -------------------------------------------------------------------------------
@@ -305,6 +256,6 @@ PARTS = {
         Part(
             chapter=15, name="drafts", run=drafted, settings=[{"n": n, "k": k} for n, k in DRAFTS]
         ),
-        Part(chapter=15, name="chat", run=chat_speed, settings=[{"threads": 2}], seeds=range(1)),
+        Part(chapter=15, name="race", run=serving.race, settings=[{}], seeds=range(3)),
     )
 }

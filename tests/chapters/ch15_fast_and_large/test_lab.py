@@ -158,3 +158,35 @@ def test_phases_are_timed_on_all_tokens():
     found = lab.times_of_phases(model, torch.arange(6)[None], n=3)
     assert list(found) == ["prefill", "decode"]
     assert all(seconds > 0 for seconds in found.values())
+
+
+# --- fast, and many at once --------------------------------------------------------------------
+
+
+def small_llama():
+    with lab.seeded(0):
+        model = minillama.Llama(V=300, T=64, C=64, H=4, G=2, L=2, hidden=64)
+    for parameter in model.parameters():
+        parameter.data *= 4  # or one token comes again and again
+    return model
+
+
+def test_everybody_in_a_batch_gets_what_they_would_get_alone():
+    model, draw = small_llama(), torch.Generator().manual_seed(1)
+    lengths = ((3, 5), (7, 1), (2, 6), (5, 2), (1, 4))
+    requests = [(torch.randint(300, (T,), generator=draw), n) for T, n in lengths]
+    for users in (1, 2, 5):
+        served = [[] for _ in requests]
+        for which, token in lab.serving.serve(model, requests, users):
+            served[which].append(token)
+        for (ids_T, n), answer in zip(requests, served, strict=True):
+            alone = minillama.stream(model, ids_T[None], n)
+            assert answer == [token.item() for token in alone]
+
+
+def test_four_bits_multiply_as_the_levels_that_they_stand_for():
+    layer = torch.nn.Linear(64, 32, bias=False)
+    x_BTC = torch.randn(1, 3, 64).bfloat16()
+    wanted = x_BTC.float() @ lab.rounded_weights(layer.weight.detach(), 4).T
+    found = lab.serving.Int4Linear(layer)(x_BTC).float()
+    assert (found - wanted).abs().max() < 0.02 * wanted.abs().max()
