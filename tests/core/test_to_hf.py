@@ -15,7 +15,8 @@ from helpers import checkpoint, corpus, minigpt, minillama, pretrained, to_hf
 from helpers.gguf import read_gguf
 
 STORED = Path(__file__).with_name("to_hf")
-TEXT = "The fox didn't cross  the stream in 1950,\n\nfor it was too wide, naïve or not. " * 2
+TEXT = "The fox didn't cross  the stream in 1950,\n\nfor it was too wide. "
+TEXT += "Кто e\u0301 x_y ²½Ⅷ ١٢ 一二 नमस्ते\r\n\u200da\u00a0b naïve"  # each script as Python cuts it
 KINDS = ["gpt-pairs", "llama-pairs", "gpt-words", "llama-characters"]
 PAIRS = KINDS[:2]
 
@@ -26,7 +27,7 @@ def made(name):
     tokenizer = minigpt.Tokenizer(TEXT, minigpt.WORDS if tokens == "words" else r"(?s).")
     if tokens == "pairs":
         tokenizer = minillama.BytePairTokenizer(minillama.learn_merges(TEXT, 20))
-    sizes = {"V": len(tokenizer.vocab), "T": 96, "C": 12, "H": 3, "L": 2}
+    sizes = {"V": len(tokenizer.vocab), "T": 160, "C": 12, "H": 3, "L": 2}
     of_llama = {"G": 1, "hidden": 20, "base": 500.0} if kind == "llama" else {}
     model = checkpoint.KINDS[kind](**sizes, **of_llama).eval()
     for n, parameter in enumerate(model.parameters()):
@@ -36,9 +37,7 @@ def made(name):
 
 
 def same(found, wanted):
-    assert found.keys() == wanted.keys()
-    for name in wanted:
-        torch.testing.assert_close(found[name], wanted[name], rtol=0, atol=0, msg=name)
+    torch.testing.assert_close(found, wanted, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -63,10 +62,10 @@ def test_what_is_written_is_what_was_stored(tmp_path, name):
 @pytest.mark.parametrize("name", KINDS)
 def test_a_folder_gives_the_same_model_back(name):
     model, tokenizer = made(name)
+    ids = tokenizer.encode(TEXT)
     again, read = pretrained.from_folder(STORED / name)
     same(dict(again.named_parameters()), dict(model.named_parameters()))
-    ids = tokenizer.encode(TEXT)
-    torch.testing.assert_close(again(ids[None, :90]), model(ids[None, :90]), rtol=0, atol=0)
+    same(again(ids[None]), model(ids[None]))
     assert read.encode(TEXT).tolist() == ids.tolist()
     assert read.decode(ids) == TEXT
 
@@ -118,18 +117,9 @@ def test_transformers_computes_and_writes_the_same(name):
     written_1T = theirs.generate(**asked, max_new_tokens=40, do_sample=False)
     assert torch.equal(written_1T, minigpt.generate(model, ids_1T, 40, top_k=1))
     assert reads.decode(written_1T[0]) == tokenizer.decode(written_1T[0].tolist())
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("pattern", [minigpt.WORDS, r"(?s)."])
-def test_tokenizers_cuts_every_script_where_python_does(pattern):
-    theirs = pytest.importorskip("tokenizers")
-    text = "e\u0301 x_y ²½Ⅷ ١٢ 一二  नमस्ते\r\n\u200dКто? a\u00a0b"
-    ours = minigpt.Tokenizer(text, pattern)
-    reads = theirs.Tokenizer.from_str(json.dumps(to_hf.words(ours)))
-    assert reads.encode(text).ids == ours.encode(text).tolist()
-    with pytest.raises(Exception, match="UNK"):  # as ours, it leaves nothing out in silence
-        reads.encode("unknown")
+    if name not in PAIRS:
+        with pytest.raises(Exception, match="UNK"):  # as ours, it leaves nothing out in silence
+            reads("Zebra")
 
 
 @pytest.mark.nightly
