@@ -4,9 +4,8 @@
     torchrun --nproc_per_node 8 -m helpers.train my.txt my-run
     python -m helpers.train --resume my-run
 
-The folder holds the model (`model.safetensors`, which all of the book opens), a log with samples, a
-picture of the loss, and the last checkpoints. A batch is what one update learns from, however many
-processes share it: each of them takes its part of one draw.
+The folder holds the model (`model.safetensors`), a log with samples, a picture of the loss and the
+last checkpoints. A batch is what one update learns from, however many processes share it.
 """
 
 import argparse
@@ -124,8 +123,8 @@ class Run:
         self.model, self.optimizer = self.engine.prepare(model, make_optimizer(model, given.lr))
         self.engine.register_for_checkpointing(self.log)
         accelerate.utils.set_seed(given.seed, device_specific=True)  # each its own dropout
-        numbers = sum(parameter.numel() for parameter in model.parameters())
-        self.say(f"{len(ids):,} tokens, {V:,} different ones; {numbers:,} parameters")
+        N = sum(parameter.numel() for parameter in model.parameters())
+        self.say(f"{len(ids):,} tokens, {V:,} different ones; {N:,} parameters")
         precision = "bfloat16" if has_units else "float32"
         self.say(f"{n} process{'es' * (n > 1)} on {self.engine.device.type}, in {precision}")
 
@@ -139,10 +138,9 @@ class Run:
         """The share of a step's draw that this process takes, in --accumulate parts (x, y)."""
         with torch.random.fork_rng(devices=[]):  # windows are drawn on the CPU
             torch.default_generator.manual_seed((self.given.seed << 32) + step + 1)
-            x_BT, y_BT = get_batch(ids_N, self.given.batch, self.given.context)
+            drawn = get_batch(ids_N, self.given.batch, self.given.context)
         share = slice(self.engine.process_index, None, self.engine.num_processes)
-        n = self.given.accumulate
-        return zip(x_BT[share].chunk(n), y_BT[share].chunk(n), strict=True)
+        return zip(*(ids[share].chunk(self.given.accumulate) for ids in drawn), strict=True)
 
     def update(self, step):
         """One step of the optimiser; the mean loss before it, of this process's share."""
@@ -163,18 +161,18 @@ class Run:
     @torch.no_grad()
     def look(self, step, recent, seconds):
         """Measure the loss on unseen text, let the model write, and keep all of it."""
-        self.log.losses += self.engine.reduce(torch.stack(recent), "mean").tolist()
-        parts = self.parts(self.unseen_N, -1)
+        of_all = self.engine.reduce(torch.stack(recent), "mean")
+        self.log.losses += of_all.tolist()
+        parts, model = self.parts(self.unseen_N, -1), self.engine.unwrap_model(self.model)
         losses = [F.cross_entropy(self.model.eval()(x_BT).mT, y_BT) for x_BT, y_BT in parts]
-        unseen = self.engine.reduce(torch.stack(losses).mean(), "mean").item()
-        self.log.unseen[step], seen = unseen, sum(self.log.losses[-len(recent) :]) / len(recent)
+        self.log.unseen[step] = self.engine.reduce(torch.stack(losses).mean(), "mean").item()
         rate = len(recent) * self.given.batch * self.given.context / seconds
-        about = f"loss {seen:.3f}, {unseen:.3f} on unseen text"
+        about = f"loss {of_all.mean():.3f}, {self.log.unseen[step]:.3f} on unseen text"
         self.say(f"\nstep {step}, {about}, {rate:,.0f} tokens per second")
-        model = self.engine.unwrap_model(self.model)
         written_BT = generate(model, self.train_N[None, :10], 150, temperature=0.8)
         self.say(self.tokenizer.decode(written_BT[0].tolist()))
         self.keep(step)
+        self.show()
 
     def keep(self, step):
         """Write the checkpoint of a step into a new folder, which gets its name when complete."""
@@ -183,19 +181,22 @@ class Run:
             shutil.rmtree(partial, ignore_errors=True)
         self.engine.wait_for_everyone()
         self.engine.save_state(str(partial))
-        weights = self.engine.get_state_dict(self.model)  # whole, even if each process has a part
         self.engine.wait_for_everyone()
         if self.engine.is_main_process:
             partial.rename(self.folder / f"step-{step:08}")
+            for old in sorted(self.folder.glob("step-*"))[:-2]:
+                shutil.rmtree(old)
+
+    def show(self):
+        """Write the model, the log and the picture."""
+        weights = self.engine.get_state_dict(self.model)  # whole, even if each process has a part
+        if self.engine.is_main_process:
             with torch.random.fork_rng(devices=[]):
                 model = checkpoint.KINDS[self.given.kind](**self.sizes)
             model.load_state_dict(weights)
             checkpoint.save(self.folder / MODEL, model, self.tokenizer)
             files.write_text(self.folder / "log.txt", "\n".join(self.log.lines) + "\n")
             files.write_bytes(self.folder / "loss.svg", self.log.draw())
-            for old in sorted(self.folder.glob("step-*"))[:-2]:
-                shutil.rmtree(old)
-        self.engine.wait_for_everyone()
 
     def train(self):
         """Train to the end, from the last checkpoint if there is one."""
@@ -205,7 +206,7 @@ class Run:
         else:
             if self.engine.is_main_process:
                 files.write_text(self.folder / SETTINGS, json.dumps(vars(self.given), indent=1))
-            self.keep(0)
+            self.show()  # no checkpoint: with FSDP an optimiser that is saved early counts a step
         recent, began = [], time.perf_counter()
         for step in range(len(self.log.losses), self.given.steps):
             recent.append(self.update(step))
@@ -226,7 +227,7 @@ def settings(arguments):
     for name, (value, about) in OPTIONS.items():
         how = {"type": type(value), "default": value, "choices": CHOICES.get(name)}
         parser.add_argument(f"--{name}", help=f"{about} (%(default)s)", **how)
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     folder = Path(given.resume or given.folder or "").expanduser()
     if given.resume:
         if len(arguments) > 2:
