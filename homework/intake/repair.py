@@ -131,9 +131,9 @@ class _Reader:
             )
         found, zone = [], ""
         for cell in (cell for cell in cells if cell.source.strip()):
-            own = self._own(cell, zone)
-            zone = own.task
-            found.append(self._out_of_words(own))
+            one = self._own(cell, zone)
+            zone = one.task
+            found.append(self._out_of_words(one))
         self._check_set(notebook)
         own = self._with_code_put_aside(found)
         answers = {}

@@ -318,7 +318,7 @@ class SandboxClient:
         self.limits = limits
         self.given: list[Callable] = []  # functions of ours that it may ask for
         self.pending = bytearray()
-        self.places = ("tmp", "dev/shm")
+        self.places: tuple[str, ...] = ("tmp", "dev/shm")
         self.allow(float("inf"))
         self.lost: LostError | None = None
         self.process = subprocess.Popen(

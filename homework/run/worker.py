@@ -53,7 +53,7 @@ class Graded:
     responses: tuple[tuple[str, str], ...] = ()
 
 
-def graded(raw: bytes, assignment: Assignment, released, **options: object) -> Graded:
+def graded(raw: bytes, assignment: Assignment, released, **options: Any) -> Graded:
     """Read a submitted file and judge it; options as `judge` has them."""
     try:
         found = read_submission(raw, released)
