@@ -35,8 +35,10 @@ serve: book      ## build the site and serve it on http://localhost:8000
 pdf: book        ## print the book, and each chapter, as PDFs (needs Chromium)
 	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
 
-zip: book        ## pack the site and the notebooks into one archive
+zip: book        ## pack the site, without the chat model, and the notebooks into one archive
+	rm -rf $(SITE)/_static/downloads
 	cd _build && ../$(BIN)/python -m zipfile -c $(notdir $(FILE)).zip $(notdir $(SITE))
+	@$(BIN)/python -m book.build
 
 test: $(READY)   ## run everything: check, every cell, the site and the homework
 	$(BIN)/python tests/run.py

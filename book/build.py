@@ -1,7 +1,8 @@
-"""Build the site into ``_build/html``: ``python -m book.build``.
+"""Build the site into ``_build/html``: ``python -m book.build [--get-model]``.
 
 Where nothing has changed since the last build nothing is done, else all pages are made afresh. A
-warning is an error. (``make book`` sets up first.)
+warning is an error. (``make book`` sets up first.) The chat model's file is put into the site where
+this machine keeps it; with --get-model it is fetched.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SOURCES = (
     "benchmarks",
     "homework/private_example",
 )
+MODEL = "_static/downloads/SmolLM2-135M-Instruct.Q4_1.gguf"  # of the page with the chat
 RECORD = "built-from.txt"  # beside what Sphinx remembers
 # Hardly anything of pages in the making is garbage: it is looked for less often than Python would.
 BUILD = (
@@ -64,6 +66,18 @@ def jupyter_book(source: Path, out: Path, **how) -> subprocess.CompletedProcess:
     return subprocess.run([*call, "-W", "--keep-going"], cwd=source, env=environment, **how)
 
 
+def add_model(html: Path, get: bool) -> None:
+    """Put the chat model's file into the site, or say how. Raises: as `pretrained.fetch`."""
+    from helpers import corpus, pretrained  # takes a while
+
+    if get or (corpus.cache_dir() / Path(MODEL).name).is_file():
+        (html / MODEL).parent.mkdir(parents=True, exist_ok=True)
+        (html / MODEL).write_bytes(pretrained.fetch())
+    else:
+        told = "book: the chat's page has no model; `python -m book.build --get-model` adds it"
+        print(told, file=sys.stderr)
+
+
 def main(root: Path = ROOT) -> int:
     """The command; see the head of this module."""
     out, start = root / "_build", root / "_build" / "html" / "index.html"
@@ -79,6 +93,8 @@ def main(root: Path = ROOT) -> int:
                 record.unlink(missing_ok=True)
                 return status
             write_text(record, now)
+        if not (start.parent / MODEL).exists():
+            add_model(start.parent, "--get-model" in sys.argv)
     except ValueError as error:  # of an address that is none
         print(f"book: {error}", file=sys.stderr)
         return 2

@@ -42,8 +42,9 @@ class Chapter:
     """One chapter, as its ``chapter.toml`` describes it.
 
     parts: of the machine map, those that lead to this chapter on the first page. widgets: figures
-    that play in the page, each with the id of the cell that it follows. overview: shows the whole
-    before the chapters take it apart, without exercises and without a laboratory.
+    that play in the page, each with the id of the cell that it follows, and how many paragraphs
+    come between. overview: shows the whole before the chapters take it apart, without exercises and
+    without a laboratory.
     """
 
     folder: Path

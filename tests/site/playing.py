@@ -12,7 +12,8 @@ from helpers import worked
 from helpers.chapters import CHAPTERS
 
 FIGURES = {w["figure"]: f"{c.docname}.html" for c in CHAPTERS for w in c.widgets}
-del FIGURES["gpt"], FIGURES["watch"], FIGURES["reward"]
+for name in ("gpt", "watch", "reward", "chat-talk", "chat-why"):
+    del FIGURES[name]
 DESK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 PHONE = {"viewport": {"width": 390, "height": 740}, "has_touch": True}
 WIDE = """() => [document.documentElement.scrollWidth,

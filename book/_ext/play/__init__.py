@@ -35,7 +35,7 @@ FILES = ["train/kernel", "train/model", "gpt/file"]  # a model as a file
 MACHINE = """rows rules reasons address worker state inquiry reader navigation opened strip
 maps picture next words why own page"""
 WATCH = "chart run state break own page"
-CHAT = "gguf tokens model reasons worker"
+CHAT = "gguf tokens model reasons worker asks file words inside why page"
 MODULES = {  # of a page's script, in their order
     "gpt": [*GPT, "gpt/show", "gpt/widget", "gpt/hero"],
     "machine": [*GPT, *FILES, *(f"machine/{name}" for name in MACHINE.split())],
@@ -147,6 +147,6 @@ def source_of(docname: str, function: str) -> str:
 
 
 def setup(app) -> dict:
-    for name in ("gpt", "hero", "machine", "pages", "watch"):
+    for name in ("chat", "gpt", "hero", "machine", "pages", "watch"):
         import_module(f"{__name__}.{name}").setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,7 +12,7 @@ from docutils import nodes
 
 import play
 from helpers.chapters import CHAPTERS
-from play import figures, gpt, watch
+from play import chat, figures, gpt, watch
 
 WIDGETS = {'class="explore"': "explorers.js", 'class="predict"': "predictions.js"}
 
@@ -32,10 +32,13 @@ def insert_into_chapter(app, doctree) -> None:
             cell, name = cell_of(app, doctree, widget["after"]), widget["figure"]
             if name == "gpt":
                 node = gpt.widget(widget["prompt"], widget["says"])
+            elif name.startswith("chat"):
+                node = chat.figure(name.removeprefix("chat-"))
             else:
                 whole = {"watch": watch.widget, "reward": watch.reward}.get(name)
                 node = whole() if whole else figure_node(name, number)
-            cell.parent.insert(cell.parent.index(cell) + 1, node)
+            at = cell.parent.index(cell) + 1 + widget.get("paragraphs", 0)
+            cell.parent.insert(at, node)
 
 
 def add_assets(app, pagename, templatename, context, doctree) -> None:
