@@ -1,9 +1,9 @@
 """minillama, SmolLM2 and its tokenizer held against Hugging Face's: part of ``make oracles``.
 
 Random models are written by transformers into folders and read by `pretrained.from_folder`, with
-tokenizers of the kinds that SmolLM2, Qwen2 and Llama 2 have; SmolLM2 runs in both from the same
-float32 weights, layer by layer. Each tokenizer splits 10,000 strings in both. Some of them, with
-their ids, are stored for the ordinary tests.
+tokenizers of the kinds that SmolLM2, Qwen2 and Llama 2 have; SmolLM2's file is read by both sides.
+Both run in float32 and are compared layer by layer. Each tokenizer splits 10,000 strings in both.
+Some of them, with their ids, are stored for the ordinary tests.
 """
 
 import json
@@ -228,49 +228,14 @@ def folders(every: dict[str, tokenizers.Tokenizer], differ: dict[str, list]) -> 
         yield [f"Folder: {name}", *apart(ours, theirs, ids_1T), same]
 
 
-def halves(rows: Tensor, D: int) -> Tensor:
-    """Rows of queries or keys as Hugging Face has them: entries 2i before entries 2i + 1."""
-    return rows.unflatten(0, (-1, D // 2, 2)).transpose(1, 2).flatten(0, 2)
-
-
-def smollm2(ours: Llama, own: BytePairTokenizer, tensors: dict[str, Tensor]) -> Iterator[list]:
-    """SmolLM2 in Hugging Face's class, from the file's own names."""
-    config = hf.LlamaConfig(
-        vocab_size=49_152,
-        hidden_size=576,
-        intermediate_size=1536,
-        num_hidden_layers=30,
-        num_attention_heads=9,
-        num_key_value_heads=3,
-        max_position_embeddings=8192,
-        rms_norm_eps=1e-5,
-        tie_word_embeddings=True,
-        eos_token_id=None,
-        rope_parameters={"rope_type": "default", "rope_theta": 100_000.0},
-    )
-    theirs = hf.LlamaForCausalLM(config).eval()
-    state = {}
-    for name, tensor in tensors.items():
-        place = name
-        for old, new in {
-            "token_embd": "model.embed_tokens",
-            "output_norm": "model.norm",
-            "blk": "model.layers",
-            "attn_norm": "input_layernorm",
-            "attn_output": "self_attn.o_proj",
-            "attn_": "self_attn.",
-            "ffn_norm": "post_attention_layernorm",
-            "ffn_": "mlp.",
-        }.items():
-            place = place.replace(old, new)
-        for letter in ("q", "k", "v"):
-            place = place.replace(f"self_attn.{letter}.", f"self_attn.{letter}_proj.")
-        for part in ("gate", "up", "down"):
-            place = place.replace(f"mlp.{part}.", f"mlp.{part}_proj.")
-        turns = "q_proj" in place or "k_proj" in place
-        state[place] = halves(tensor, 64) if turns else tensor
-    state["lm_head.weight"] = state["model.embed_tokens.weight"]
-    theirs.load_state_dict(state)
+def smollm2(ours: Llama, own: BytePairTokenizer, file: bytes) -> Iterator[list]:
+    """SmolLM2 as transformers reads its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "model.gguf").write_bytes(file)
+        theirs = hf.AutoModelForCausalLM.from_pretrained(
+            folder, gguf_file="model.gguf", dtype=torch.float32
+        ).eval()
+    theirs.generation_config.eos_token_id = None  # never ends
     text = own.encode("The fox didn't cross the stream because it was too wide. " * 8)[None]
     yield ["SmolLM2-135M-Instruct, a text", *apart(ours, theirs, text), True]
     for question in ("What is the capital of France?", "Why is the sky blue?", "Count to 5."):
@@ -281,13 +246,14 @@ def smollm2(ours: Llama, own: BytePairTokenizer, tensors: dict[str, Tensor]) -> 
 
 def main() -> int:
     """1 where something differs."""
-    metadata, tensors = gguf.read_gguf(pretrained.fetch())
+    file = pretrained.fetch()
+    metadata, _ = gguf.read_gguf(file)
     ours, own = pretrained.smollm2()
     tokens, merges = (metadata[f"tokenizer.ggml.{part}"] for part in ("tokens", "merges"))
     every = {"smollm2": tokenizer_of(tokens, merges)}
     every |= {"qwen2": like_qwen2(), "llama2": like_llama2()}
     differ = {"smollm2": differing(own, every["smollm2"], "smollm2")}
-    rows = [*folders(every, differ), *smollm2(ours, own, tensors)]
+    rows = [*folders(every, differ), *smollm2(ours, own, file)]
     for name, wrong in differ.items():
         print(f"{name}: {len(wrong)} of 10,000 strings differ", *map(repr, wrong[:20]), sep="\n")
     table = about(__file__, [0]) | {
