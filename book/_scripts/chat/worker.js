@@ -79,8 +79,10 @@ async function load({ load, code, sha256 }) {
     digest = sha256 && (await globalThis.crypto?.subtle?.digest("SHA-256", load)),
     found = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, 0));
   if (digest && found.join("") !== sha256) throw new Error(DAMAGED);
+  const bytes = load.byteLength;
   chat = chatModel(file, code);
-  return { ready: { ...file.sizes, bytes: load.byteLength } };
+  load.transfer?.(0); // what has been copied is free at once
+  return { ready: { ...file.sizes, bytes } };
 }
 
 async function work(asked) {
