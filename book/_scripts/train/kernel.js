@@ -3,13 +3,34 @@
 // is read where it stands.
 
 // c (n, m) = a (n, k) · b (k, m), added to what c holds if `more`; from one row of a to the next are
-// `ai` numbers, from one column to the next `ap`, and of b `bp` and `bj`.
+// `ai` numbers, from one column to the next `ap`, and of b `bp` and `bj`. Two rows and two columns at a
+// time, for a number that is read is then used twice; at an odd end the last is computed twice.
 function product(a, ai, ap, b, bp, bj, c, lc, [n, m, k], more) {
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j < m; j++) {
-      let sum = more ? c[i * lc + j] : 0;
-      for (let p = 0; p < k; p++) sum += a[i * ai + p * ap] * b[p * bp + j * bj];
-      c[i * lc + j] = sum;
+  for (let i = 0; i < n; i++) if (!more) c.fill(0, i * lc, i * lc + m);
+  for (let i = 0; i < n; i += 2) {
+    const down = i + 1 < n ? 1 : 0;
+    for (let j = 0; j < m; j += 2) {
+      const right = j + 1 < m ? 1 : 0,
+        at = i * lc + j,
+        under = at + down * lc;
+      let s0 = c[at],
+        s1 = c[at + right],
+        t0 = c[under],
+        t1 = c[under + right];
+      for (let p = 0, x = i * ai, y = j * bj; p < k; p++, x += ap, y += bp) {
+        const s = a[x],
+          t = a[x + down * ai],
+          b0 = b[y],
+          b1 = b[y + right * bj];
+        s0 += s * b0;
+        s1 += s * b1;
+        t0 += t * b0;
+        t1 += t * b1;
+      }
+      c[at] = s0;
+      c[at + right] = s1;
+      c[under] = t0;
+      c[under + right] = t1;
     }
   }
 }
