@@ -34,14 +34,15 @@ GPT = ["gpt/model", "gpt/sampling", "gpt/tokens", "gpt/page", "gpt/reading"]
 FILES = ["train/kernel", "train/model", "gpt/file"]  # a model as a file
 MACHINE = """rows rules reasons address worker state inquiry reader navigation opened strip
 maps picture next words why own page"""
-WATCH = "chart run state break own page"
+WATCH = "chart run elements state break own page"
 CHAT = "gguf tokens model reasons worker asks file words inside why page"
+REWARD = "train/loop watch/elements watch/state reward/run reward/page"
 MODULES = {  # of a page's script, in their order
     "gpt": [*GPT, "gpt/show", "gpt/widget", "gpt/hero"],
     "machine": [*GPT, *FILES, *(f"machine/{name}" for name in MACHINE.split())],
     "watch": [*GPT, *FILES, "train/loop", *(f"watch/{name}" for name in WATCH.split())],
     "chat": [*GPT, *FILES, *(f"chat/{name}" for name in CHAT.split())],
-    "reward": [*GPT, *FILES, "train/loop", "watch/state", "reward/run", "reward/page"],
+    "reward": [*GPT, *FILES, *REWARD.split()],
 }
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)

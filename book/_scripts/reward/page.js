@@ -1,6 +1,7 @@
 // The figure in which rewards change a GPT: who pays, and sixteen answers as rows of tiles.
 
-import { all, data, find, learner, press, root, say } from "../watch/state.js";
+import { all, data, find, listen, press, root, say } from "../watch/elements.js";
+import { learner } from "../watch/state.js";
 
 let [worker, seed] = [null, 0];
 
@@ -41,7 +42,7 @@ function begin({ target }) {
 }
 
 if (root) {
-  all("who").forEach((one) => one.addEventListener("click", begin));
+  listen({ who: begin });
   find(".reward-judge").addEventListener("submit", (event) => {
     event.preventDefault();
     worker.postMessage({ rewards: Array.from(all("accept"), ({ checked }) => Number(checked)) });

@@ -1,6 +1,7 @@
 // The rest of helpers/minigpt.py in plain JavaScript: tokens, batches, initial weights, the loss, AdamW,
 // the training loop, and writing. Same pieces, same order, same names as there.
 
+import { draw, probabilities } from "../gpt/sampling.js";
 import { cut } from "../gpt/tokens.js";
 
 // Numbers from 0 up to 1, the same for the same seed (mulberry32, Tommy Ettinger 2017).
@@ -128,17 +129,13 @@ export function* train(model, ids, steps, batch, lr, random) {
 }
 
 // The ids and n more, drawn from all tokens.
-export function generate(model, ids, n, random, temperature = 1) {
+export function generate(model, ids, n, random, temperature) {
   const written = [...ids],
     { V, T } = model.sizes;
   for (let i = 0; i < n; i++) {
-    const read = Int32Array.from(written.slice(-T));
-    const last = model.forward(read, 1).subarray((read.length - 1) * V, read.length * V);
-    const most = last.reduce((a, b) => Math.max(a, b));
-    const powers = Array.from(last, (logit) => Math.exp((logit - most) / temperature));
-    let left = random() * powers.reduce((a, b) => a + b);
-    const next = powers.findIndex((power) => (left -= power) < 0);
-    written.push(next < 0 ? powers.indexOf(Math.max(...powers)) : next);
+    const read = Int32Array.from(written.slice(-T)),
+      last = model.forward(read, 1).subarray((read.length - 1) * V, read.length * V);
+    written.push(draw(probabilities(last, temperature), random()));
   }
   return written;
 }

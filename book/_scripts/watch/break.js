@@ -2,20 +2,8 @@
 
 import { make } from "../gpt/page.js";
 import { chart } from "./chart.js";
-import {
-  all,
-  asked,
-  data,
-  field,
-  find,
-  learner,
-  press,
-  pressed,
-  root,
-  say,
-  state,
-  tales,
-} from "./state.js";
+import { data, field, find, listen, press, pressed, root, say } from "./elements.js";
+import { asked, learner, state, tales } from "./state.js";
 
 let pair = []; // the broken run and the healthy one
 const part = (name) => find(`.watch-broken ${name}`);
@@ -59,10 +47,9 @@ function hear(one, events, ended) {
     one.text = text ?? one.text;
   }
   one.ended = ended;
-  const { unigram, bigram } = one.baselines;
   part(".watch-chart").innerHTML = chart({
     steps: data.brokenSteps,
-    baselines: { unigram, bigram },
+    baselines: { ...one.baselines, uniform: undefined },
     names: data.words.baselines,
     lines: pair,
   });
@@ -89,7 +76,4 @@ function verdict() {
   pair.forEach(({ worker }) => worker.terminate());
 }
 
-if (root) {
-  for (const [name, does] of Object.entries({ break: choose, bet }))
-    all(name).forEach((one) => one.addEventListener("click", does));
-}
+if (root) listen({ break: choose, bet });

@@ -4,7 +4,8 @@ import { onFile, readModel, toGPT, writeModel } from "../gpt/file.js";
 import { make } from "../gpt/page.js";
 import { written } from "../gpt/reading.js";
 import { CHARACTERS, tokenize } from "../gpt/tokens.js";
-import { data, field, find, say, state, trouble } from "./state.js";
+import { data, field, find, listen, say, trouble } from "./elements.js";
+import { state } from "./state.js";
 
 export const models = []; // who waits for the worker's model
 let brought = null, // a model from a file
@@ -85,8 +86,7 @@ async function write() {
 
 // Hear the reader. go: as the page has it.
 export function listenToModels(go) {
-  field("save").addEventListener("click", save);
-  field("open").addEventListener("click", open);
+  listen({ save, open });
   find(".watch-write").addEventListener("submit", (event) => {
     event.preventDefault();
     write();

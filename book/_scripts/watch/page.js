@@ -5,22 +5,8 @@ import { make } from "../gpt/page.js";
 import { CHARACTERS, cut } from "../gpt/tokens.js";
 import { chart } from "./chart.js";
 import { goOn, listenToModels, models } from "./own.js";
-import {
-  address,
-  all,
-  asked,
-  data,
-  field,
-  find,
-  learner,
-  press,
-  pressed,
-  root,
-  say,
-  state,
-  tales,
-  trouble,
-} from "./state.js";
+import { data, field, find, listen, press, pressed, root, say, trouble } from "./elements.js";
+import { address, asked, learner, state, tales } from "./state.js";
 
 // --- a run
 
@@ -149,8 +135,8 @@ function train() {
   go(true);
 }
 
-function listen() {
-  const presses = {
+if (root) {
+  listen({
     guess: ({ target }) => {
       press("guess", target);
       if (!state.run) go(true);
@@ -174,10 +160,6 @@ function listen() {
         trouble(words); // a browser that lets no page copy
       }
     },
-  };
-  for (const [name, does] of Object.entries(presses))
-    all(name).forEach((one) => one.addEventListener("click", does));
+  });
   listenToModels(go);
 }
-
-if (root) listen();

@@ -60,27 +60,17 @@ export function begin(asked) {
 
 // --- in a worker: it trains a while, then listens
 
-let [current, going, turning] = [null, false, false];
+let [current, timer] = [null, 0];
 
-function advance(until) {
-  const events = [];
-  while (!current.ended) {
-    const { value } = current.events.next();
-    events.push(value);
-    current.ended = value.step === current.steps;
-    if (performance.now() >= until) break;
+// At least a step; if it is going, all that fit into a while, and so on.
+function advance(going) {
+  const [events, until] = [[], performance.now() + (going ? SLICE : 0)];
+  while (!current.ended && (!events.length || performance.now() < until)) {
+    events.push(current.events.next().value);
+    current.ended = events.at(-1).step === current.steps;
   }
   postMessage({ events, ended: current.ended });
-}
-
-async function turn() {
-  if (turning) return;
-  turning = true;
-  while (going && !current.ended) {
-    advance(performance.now() + SLICE);
-    await new Promise((done) => setTimeout(done));
-  }
-  turning = false;
+  if (going && !current.ended) timer = setTimeout(advance, 0, true);
 }
 
 if (globalThis.WorkerGlobalScope) {
@@ -88,11 +78,10 @@ if (globalThis.WorkerGlobalScope) {
     if (asked) {
       current = { ...begin(asked), steps: asked.steps };
       postMessage({ about: current.about });
-      advance(0);
     }
-    if (go !== undefined) postMessage({ goes: (going = go) }); // after what it has done so far
-    if (go) turn();
-    if (step) advance(0);
+    if (go !== undefined) clearTimeout(timer);
+    if (go !== undefined) postMessage({ goes: go }); // after what it has done so far
+    if (asked || step || go) advance(go);
     if (model) postMessage({ model: current.model() });
   };
 }

@@ -1,12 +1,7 @@
-// What the modules of the page share: its elements, its run, and models in training.
+// What the modules of the page share: its run, and models in training.
 
 import { loadScript } from "../gpt/page.js";
-
-export const root = globalThis.document?.querySelector(".watch");
-export const find = (name) => document.querySelector(`.watch ${name}`);
-export const field = (name) => find(`[name="${name}"]`);
-export const all = (name) => document.querySelectorAll(`.watch [name="${name}"]`);
-export const data = root && JSON.parse(find(".watch-data").textContent);
+import { data, root, trouble } from "./elements.js";
 
 const given = new URLSearchParams(globalThis.location?.hash.slice(1)); // what repeats a run
 const narrow = globalThis.matchMedia?.("(max-width: 600px)").matches;
@@ -21,19 +16,6 @@ export const state = {
   worker: null,
   going: false,
 };
-
-export const say = (words) => (find(".watch-said").textContent = words);
-
-// Tell of trouble, after what was pressed, and in view.
-export function trouble(words) {
-  const told = find(".watch-trouble");
-  document.activeElement.closest(".watch p, .watch form")?.after(told);
-  told.textContent = words;
-  if (words) told.scrollIntoView({ block: "nearest" });
-}
-export const pressed = (name) => find(`[name="${name}"][aria-pressed="true"]`);
-export const press = (name, button) =>
-  all(name).forEach((one) => one.setAttribute("aria-pressed", one === button));
 
 export const tales = () => loadScript(root.dataset.tales).then(() => bookTales);
 
