@@ -66,13 +66,9 @@ def settings() -> dict:
 
 
 RUN = """(asked) => {
-    const run = begin(asked);
-    const looks = [];
-    for (const event of run.events) {
-        if (event.unseen !== undefined) looks.push(event);
-        if (event.step === asked.until) break;
-    }
-    return { baselines: run.about.baselines, looks };
+    const { about, events } = begin(asked), all = events.take((asked.until ?? asked.steps) + 1);
+    const looks = [...all].filter(({ unseen }) => unseen !== undefined);
+    return { baselines: about.baselines, looks };
 }"""
 
 

@@ -27,9 +27,9 @@ async function bet({ target }) {
   say((part(".watch-verdict").textContent = "Training both …"));
   const { value: without, textContent: name } = pressed("break");
   pair = [
-    { name, called: `The model with ${name}`, without, look: "broken" },
-    { name: "healthy", called: "The healthy model", look: "unseen" },
-  ].map((one) => ({ ...one, points: [], text: "" }));
+    { name, without, look: "broken", points: [] },
+    { name: "healthy", look: "unseen", points: [] },
+  ];
   const asks = { ...asked, ...(await tales()), seed: state.seed, steps: data.brokenSteps };
   for (const one of pair) {
     one.worker = learner({
@@ -68,8 +68,8 @@ function verdict() {
   );
   say(part(".watch-verdict").textContent);
   part("dl").replaceChildren(
-    ...pair.flatMap(({ called, text }) => [
-      make("dt", {}, `${called} writes`),
+    ...pair.flatMap(({ name, text }) => [
+      make("dt", {}, `The model (${name}) writes`),
       make("dd", {}, text.trim()),
     ]),
   );
