@@ -110,10 +110,6 @@ export function clipGradNorm({ parameters }) {
 // The learning rate: to its peak in 20 steps, then down to 0.
 const lrAt = (step, steps, peak) => peak * Math.min((step + 1) / 20, 1 - step / steps);
 
-// The loss of windows, (b, T).
-export const lossOf = (model, x, y) =>
-  crossEntropy(model, model.forward(x, x.length / model.sizes.T), y);
-
 // After each step, its number and the loss before it.
 export function* train(model, ids, steps, batch, lr, random) {
   const optimizer = makeOptimizer(model);

@@ -1,7 +1,6 @@
 // The loss as it falls, drawn as SVG: lines over steps, and dashed baselines to pass.
 
 const [WIDE, HIGH, LEFT, RIGHT, LOW] = [640, 300, 34, 8, 26];
-const escaped = (words) => words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 // lines: { name, look, points: [[step, loss]] }. baselines: { id: loss }, those that there are of names.
 export function chart({ steps, lines, baselines, names }) {
@@ -23,29 +22,21 @@ export function chart({ steps, lines, baselines, names }) {
     if (!near) above = y(loss);
     return (
       `<path class="baseline" d="M${LEFT} ${y(loss)}H${WIDE - RIGHT}"/>` +
-      `<text class="${side}" x="${at}" y="${y(loss) - 4}">${escaped(name)}, ${loss.toFixed(2)}</text>`
+      `<text class="${side}" x="${at}" y="${y(loss) - 4}">${name}, ${loss.toFixed(2)}</text>`
     );
   });
   const paths = lines.map(({ look, points }) => {
     const d = points.map(([step, loss]) => `${x(step).toFixed(1)} ${y(loss).toFixed(1)}`);
     return d.length ? `<path class="line ${look}" d="M${d.join("L")}"/>` : "";
   });
-  const key = lines.map(({ name, look }) => `<span class="key ${look}">${escaped(name)}</span>`);
+  const now = lines.flatMap(({ name, points }) => points.slice(-1).map((last) => [name, last[1]])),
+    said = [...now, ...passed].map(([name, loss]) => `${name} ${loss.toFixed(2)}`);
+  const key = lines.map(({ name, look }) => `<span class="key ${look}">${name}</span>`);
   return (
     `<p class="watch-key">loss, nats a token: ${key.join(" ")}</p>` +
-    `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="${escaped(words(lines, passed))}">` +
+    `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="Loss over steps. ${said.join("; ")}.">` +
     `<path class="axis" d="M${LEFT} 6V${HIGH - LOW}H${WIDE - RIGHT}"/>${ticks.join("")}` +
     `<text class="tick" x="${WIDE - RIGHT}" y="${HIGH - 6}">step ${steps}</text>` +
     `${marks.join("")}${paths.join("")}</svg>`
   );
-}
-
-// The same in words.
-function words(lines, passed) {
-  const now = lines
-    .filter(({ points }) => points.length)
-    .map(({ name, points: [...points] }) => [name, ...points.pop()])
-    .map(([name, step, loss]) => `${name} ${loss.toFixed(2)} at step ${step}`);
-  const marks = passed.map(([name, loss]) => `${name} ${loss.toFixed(2)}`);
-  return `Loss over steps. ${now.join("; ")}. Baselines: ${marks.join("; ")}.`;
 }

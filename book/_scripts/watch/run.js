@@ -4,11 +4,11 @@ import { startKernel } from "../train/kernel.js";
 import {
   Tokenizer,
   baselines,
+  crossEntropy,
   generate,
   generator,
   getBatch,
   initWeights,
-  lossOf,
   train,
 } from "../train/loop.js";
 import { GPT } from "../train/model.js";
@@ -34,7 +34,8 @@ export function begin(asked) {
   initWeights(gpt, random);
   const windows = Array.from({ length: BATCHES }, () => getBatch(unseen, batch, sizes.T, other));
 
-  const judge = () => windows.reduce((sum, [x, y]) => sum + lossOf(gpt, x, y) / BATCHES, 0);
+  const loss = ([x, y]) => crossEntropy(gpt, gpt.forward(x, batch), y) / BATCHES,
+    judge = () => windows.reduce((sum, window) => sum + loss(window), 0);
   function write() {
     const prompt = tokenizer.encode(asked.prompt);
     const ids = generate(gpt, prompt, length, generator(seed), temperature);
