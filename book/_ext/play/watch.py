@@ -37,7 +37,7 @@ BREAK_IT = "<!-- Break it -->"  # where its heading goes
 STORED = ROOT / "helpers" / "data" / "results" / "watch.json"
 TEMPLATE = ROOT / "book" / "_templates" / "watch.html"
 WORDS_OF_PAGE = tomllib.loads((ROOT / "book" / "watch-it-learn.toml").read_text("utf-8"))
-BASELINES, GUESSES, BREAKS = WORDS_OF_PAGE.values()
+ENDED, BASELINES, GUESSES, BREAKS = WORDS_OF_PAGE.values()
 
 
 @cache
@@ -122,11 +122,8 @@ def page_html() -> str:
     page = {"small": SMALL, "brokenSteps": BROKEN_STEPS, "words": WORDS_OF_PAGE}
     rows = json.loads(STORED.read_text("utf-8"))["switches"]["rows"]
     healthy, *broken = (f"{float(low):.2f} to {float(high):.2f}" for _, low, _, high in rows)
-    for one, ended in zip(BREAKS.values(), broken, strict=True):
-        one["ended"] = (
-            f"Eight runs that we stored, with a wide screen’s sizes, ended at {ended}, and eight "
-            f"healthy ones at {healthy}. More in"
-        )
+    for one, end in zip(BREAKS.values(), broken, strict=True):
+        one["ended"] = ENDED.format(broken=end, healthy=healthy)
         one["href"] = f"../{BY_NUMBER[one['chapter']].docname}.html"
     page["machine"] = "../book/number-by-number.html"
     data = json.dumps(settings() | page).replace("<", "\\u003c")
@@ -151,13 +148,13 @@ def reward() -> nodes.raw:
 
 
 class WatchItLearn(SphinxDirective):
-    """Put the page's figure here, and a section in which it is broken."""
+    """Put the page's figure here, or with an argument the part in which it is broken."""
+
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give both."""
-        whole, broken = map(widget, page_html().split(BREAK_IT))
-        title = nodes.title("", "Break it")
-        return [whole, nodes.section("", title, broken, ids=["break-it"], names=["break it"])]
+        """Give it."""
+        return [widget(page_html().split(BREAK_IT)[len(self.arguments)])]
 
 
 def setup(app) -> None:
