@@ -9,6 +9,7 @@ import numpy as np
 import play
 import pytest
 import torch
+import torch.nn.functional as F
 from play import watch
 from postprocess.maths import node
 
@@ -133,19 +134,6 @@ def test_reasons_of_twenty_tokens_are_python_s(smollm2, ten):
         np.testing.assert_allclose(said, p_LV.gather(1, ids), atol=0.01)
 
 
-def hiding(words: slice):
-    """minillama.attend, written out, where no later position reads these."""
-
-    def attend(q_BHTD, k_BGTD, v_BGTD):
-        k, v = (x.repeat_interleave(q_BHTD.shape[1] // x.shape[1], dim=1) for x in (k_BGTD, v_BGTD))
-        scores_BHTT = q_BHTD @ k.mT / q_BHTD.shape[-1] ** 0.5
-        scores_BHTT += torch.full_like(scores_BHTT, -torch.inf).triu(1)
-        scores_BHTT[:, :, words.stop :, words] = -torch.inf
-        return (scores_BHTT.softmax(-1) @ v).transpose(1, 2).flatten(2)
-
-    return attend
-
-
 WHY = """({ tokenizer, tasks: { mattered, swap, attention } }, { prompt }) => {
     const { ids, encode } = tokenizer, asked = chatIds(tokenizer, [["user", prompt]]);
     const text = [...asked, ...encode("The capital of France")], at = text.length - 1;
@@ -167,15 +155,22 @@ def test_words_hidden_and_words_swapped_do_what_they_do_in_python(smollm2, monke
     np.testing.assert_allclose(found["weights"], weights_TT, atol=1e-3)
     asked_BT, token, near = text_BT[:, :-1], text_BT[0, -1], {"abs": 0.02}
     whole, *words = found["mattered"]
+    attention = F.scaled_dot_product_attention
     logits = model(asked_BT)[0, -1]
     assert whole["whole"] == pytest.approx(logits.log_softmax(-1)[token].item(), **near)
     assert found["again"] == whole  # whatever was read in between
     for word in words:
-        with monkeypatch.context() as patch:
-            patch.setattr(minillama, "attend", hiding(slice(*found["hidden"][word["word"]])))
-            wanted = model(asked_BT)[0, -1].log_softmax(-1)
+        begin, end = found["hidden"][word["word"]]
+
+        def hiding(q, k, v, sees_TT, begin=begin, end=end):
+            sees_TT[end:, begin:end] = False
+            return attention(q, k, v, sees_TT)
+
+        monkeypatch.setattr(F, "scaled_dot_product_attention", hiding)
+        wanted = model(asked_BT)[0, -1].log_softmax(-1)
         assert word["logProbability"] == pytest.approx(wanted[token].item(), **near)
         assert word["top"][0]["id"] == wanted.argmax()
+    monkeypatch.undo()
     begun, *rows = found["swap"]
     assert begun["ours"] > 1
     assert begun["theirs"] < -1

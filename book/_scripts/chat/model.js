@@ -15,20 +15,12 @@ const SIMD =
   "Firefox from 89 and Safari from 16.4 on.";
 const MEMORY = "The browser gives this page too little memory for the model: it takes 250 MB.";
 
-function memoryOf(bytes) {
+// What is made, or a sentence that says why it cannot be.
+function attempt(make, sentence) {
   try {
-    return new WebAssembly.Memory({ initial: Math.ceil(bytes / 2 ** 16) });
+    return make();
   } catch {
-    throw new Error(MEMORY);
-  }
-}
-
-function kernelOf(codes, memory) {
-  try {
-    const [train, chat] = codes.map((code) => instance(code, memory));
-    return { ...productsOf(train), ...chat };
-  } catch {
-    throw new Error(SIMD);
+    throw new Error(sentence);
   }
 }
 
@@ -39,8 +31,10 @@ export function Llama(file, codes) {
     D = C / H,
     share = H / G;
   const floats = V + 2 * L * T * G * D + share * T + ROWS * (5 * C + 3 * hidden);
-  const memory = memoryOf(data.length + 4 * floats + 2 ** 16);
-  const { ab, abT, exp, round, product } = kernelOf(codes, memory);
+  const pages = Math.ceil((data.length + 4 * floats) / 2 ** 16) + 1,
+    memory = attempt(() => new WebAssembly.Memory({ initial: pages }), MEMORY),
+    [train, chat] = attempt(() => codes.map((code) => instance(code, memory)), SIMD),
+    { ab, abT, exp } = productsOf(train);
   new Uint8Array(memory.buffer).set(data);
   let used = 16 * Math.ceil(data.length / 16);
 
@@ -58,24 +52,17 @@ export function Llama(file, codes) {
     return found;
   }
 
-  const x = array(ROWS * C),
-    normed = array(ROWS * C),
-    q = array(ROWS * C),
-    mixed = array(ROWS * C),
-    added = array(ROWS * C),
-    gate = array(ROWS * hidden),
-    up = array(ROWS * hidden),
-    rounded = array(ROWS * hidden),
-    weights = array(share * T),
-    logits_V = array(V);
+  const [x, normed, q, mixed, added] = [1, 2, 3, 4, 5].map(() => array(ROWS * C)),
+    [gate, up, rounded] = [1, 2, 3].map(() => array(ROWS * hidden)),
+    [weights, logits_V] = [array(share * T), array(V)];
 
-  const roundTo16 = (x, size) => round(x.byteOffset, size / 32, rounded.byteOffset, LEVELS);
+  const roundTo16 = (x, size) => chat.round(x.byteOffset, size / 32, rounded.byteOffset, LEVELS);
 
   // What `rounded` holds, times the weights.
   function Linear(name, I, O, format = "Q4_1") {
     const { at } = tensor(name, format, O, I),
       eight = Number(format === "Q8_0");
-    return (y, n) => product(at, rounded.byteOffset, y.byteOffset, n, O, I / 32, eight);
+    return (y, n) => chat.product(at, rounded.byteOffset, y.byteOffset, n, O, I / 32, eight);
   }
 
   function RMSNorm(name) {
