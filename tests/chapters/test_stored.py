@@ -649,6 +649,17 @@ def lines_without_steps_teach_none(made):
     assert made.then(share=0.0, std=0.1)["steps"] == [0, 0]
 
 
+@holds(17, "passes", slow=False)
+def guesses_pass_never_and_steps_now_and_then(made):
+    lab, then = made.lab, made.then(seed=0)
+    made.hold(base=lambda seed: checkpoint.load(lab.BASE)[0], reinforce=lambda *how, **more: ())
+    found = made.run(0)
+    assert found["pass@1"] == pytest.approx(2 * then["pass@1"][:1], abs=0.06)
+    assert min(found["pass@16"]) > 0.9
+    made.hold(told=lambda ids: (lab.TOKENIZER.decode(ids[:10].tolist()), " near ."))
+    assert made.run(0) == {"pass@1": [0, 0], "pass@16": [0, 0]}  # half of these are right
+
+
 # --- the tests ------------------------------------------------------------------------------
 
 WITH_SMOLLM2 = {(13, "smollm2"), (14, "copying")}

@@ -3,8 +3,8 @@
 The parts: ``base``, what pre-training alone gives (seed 0 writes the model that the chapter loads);
 ``rewards``, a checker and a coin; ``page``, the same for a GPT, of which seed 0 writes the one that
 learns in the page; ``prices``, a checker that charges for tokens; ``gap``, one that can be fooled;
-``starts``, pre-training without steps, or from smaller weights. A pre-training takes some twelve
-seconds of one core, forty updates half as long.
+``starts``, pre-training without steps, or from smaller weights; ``passes``, of sixteen answers.
+A pre-training takes some twelve seconds of one core, forty updates half as long.
 """
 
 from __future__ import annotations
@@ -237,6 +237,27 @@ def rewarded(
     return {key: [one[key] for one in found] for key in found[0]}
 
 
+def passes(model: nn.Module, n: int = 128, each: int = 16) -> dict:
+    """pass@1 and pass@16 of answers whose ten sides and last word are right, as no guess's are."""
+    ids_NT, _ = sample(model, ask(n).repeat_interleave(each, dim=0), END)
+    rows = [told(ids) for ids in ids_NT]
+    passed = torch.tensor([is_right(*row) and sides_right(*row) == 1 for row in rows])
+    passed_NK = passed.view(n, each).double()
+    one, any_of_all = passed_NK.mean().item(), passed_NK.amax(dim=1).mean().item()
+    return {"pass@1": round(one, 3), f"pass@{each}": round(any_of_all, 3)}
+
+
+def passed(seed: int) -> dict:
+    """The same of a pre-trained model, and after forty updates under the checker."""
+    model = copy.deepcopy(base(seed))
+    torch.manual_seed(1000 + seed)
+    found = [passes(model)]
+    for _ in reinforce(model, partial(ask, 16), paid(is_right), END, 40, group=8, lr=0.001):
+        pass
+    found.append(passes(model))
+    return {key: [one[key] for one in found] for key in found[0]}
+
+
 def span(part: str, key: str, at: int = -1, **setting) -> str:
     """The lowest and the highest share over the seeds at a look, such as "96 to 100 %".
 
@@ -274,5 +295,6 @@ PARTS = {
             run=partial(rewarded, looks=(0, 40)),
             settings=[{"share": 0.3, "std": 0.02}, {"share": 0.0, "std": 0.1}],
         ),
+        Part(chapter=17, name="passes", run=passed, settings=[{}]),
     )
 }
