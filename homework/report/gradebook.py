@@ -198,7 +198,8 @@ class Gradebook:
                     marks[key] = _asked(marks.get(key), record, task)
                 elif key in marks:
                     earned = f"{automatic.get(task.name, 0.0):g}"
-                    marks[key] = replace(_asked(marks[key], record, task), automatic=earned)
+                    mark = marks[key] if record.ours else _asked(marks[key], record, task)
+                    marks[key] = replace(mark, possible=task.points, automatic=earned)
         rows = [_row(marks[key]) for key in sorted(marks)]
         if rows or (self.folder / MARKED).exists():
             write_text(self.folder / MARKED, tables.text(MARKS, rows))
