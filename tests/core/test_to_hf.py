@@ -1,6 +1,6 @@
 """Models for others' programs: what is written is what was stored, and it comes back.
 
-`make oracles` has transformers and llama.cpp open the stored folders, too.
+Run as a script it stores the folders anew; `make oracles` has transformers open them.
 """
 
 import json
@@ -157,3 +157,8 @@ def test_llama_cpp_reads_the_same_ids_and_writes_the_same_text(tmp_path, kind):
         found = asked("/completion", prompt=prompt, n_predict=40, temperature=0, return_tokens=True)
         assert found["tokens"] == ours[ids_1T.shape[1] :]
         assert begin + found["content"] == tokenizer.decode(ours)
+
+
+if __name__ == "__main__":
+    for name in KINDS:
+        to_hf.write(STORED / name, *made(name))
