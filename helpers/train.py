@@ -180,7 +180,7 @@ class Run:
         if self.engine.is_main_process:
             shutil.rmtree(partial, ignore_errors=True)
         self.engine.wait_for_everyone()
-        self.engine.save_state(str(partial))
+        self.engine.save_state(str(partial), safe_serialization=False)  # tied weights stay tied
         self.engine.wait_for_everyone()
         if self.engine.is_main_process:
             partial.rename(self.folder / f"step-{step:08}")
