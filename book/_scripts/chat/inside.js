@@ -12,6 +12,22 @@ const visible = (text) => text.replaceAll("\n", "↵").replaceAll(" ", "\u00a0")
 const tinted = (x, most) => ({ className: x < 0 ? "minus" : "plus", share: Math.abs(x) / most });
 const cell = (x, most) => make("td", tinted(x, most), signed(x));
 
+// How far each vector turns the answer, of those levels that are there, the last one on top.
+function drawTurns(grid, rows, names) {
+  const label = (words, className) => make("span", { className: `label ${className}` }, words);
+  grid.style.gridTemplateColumns = `max-content repeat(${names.length}, auto)`;
+  grid.replaceChildren(
+    label("", ""),
+    ...names.map((text) => label(visible(text), "top")),
+    ...LEVELS.toReversed().flatMap((level) => [
+      label(level ? `after block ${level}` : "embedding", ""),
+      ...names.map((_, t) =>
+        make("span", { share: Math.min(1, Math.max(0, rows[level]?.[t] ?? 0)) }),
+      ),
+    ]),
+  );
+}
+
 // A function that is told of a word, and shows what is inside when that is open; null where the page has
 // no place for it.
 export function inside(root) {
@@ -118,12 +134,14 @@ export function inside(root) {
       { swap: { ids, other: [...other, ids[at]], at, levels: LEVELS } },
       ({ instead, level, row, ...more }) => {
         if (instead !== undefined) about = { instead, ...more };
-        if (row) rows[level] = row.map((x) => (about.ours - x) / (about.ours - about.theirs));
+        if (!row) return;
+        rows[level] = row.map((x) => (about.ours - x) / (about.ours - about.theirs));
+        drawTurns(grid, rows, [to, ...tokens.slice(about.first + 1, at).map(({ text }) => text)]);
       },
     ).answer;
-    if (rows.length <= LEVELS.at(-1)) return undefined; // another question came
-    if (about.instead.id === ids[at])
+    if (about?.instead.id === ids[at])
       return told(`With ${to} it would say “${text.trim()}” just the same, so nothing turns.`);
+    if (rows.length <= LEVELS.at(-1)) return undefined; // another question came
     const last = rows[0].length - 1,
       turned = (t) => LEVELS.filter((level) => rows[level][t] > 0.5),
       range = (found) => (found.length ? `after blocks ${found[0]} to ${found.at(-1)}` : "nowhere");
@@ -133,18 +151,6 @@ export function inside(root) {
       "The fuller a cell, the further the answer turns.";
     told(says);
     grid.ariaLabel = says;
-    grid.style.gridTemplateColumns = `max-content repeat(${last + 1}, auto)`;
-    const label = (words, className) => make("span", { className: `label ${className}` }, words);
-    grid.replaceChildren(
-      label("", ""),
-      ...rows[0].map((_, t) =>
-        label(visible((t ? tokens[about.first + t] : { text: to }).text), "top"),
-      ),
-      ...LEVELS.toReversed().flatMap((level) => [
-        label(level ? `after block ${level}` : "embedding", ""),
-        ...rows[level].map((x) => make("span", { share: Math.min(1, Math.max(0, x)) })),
-      ]),
-    );
   }
 
   async function open() {

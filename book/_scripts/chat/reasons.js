@@ -143,6 +143,7 @@ export function Reasons(model, tokenizer) {
     const lead = (x_C) => dot(lastNorm(x_C), lead_C),
       whole = { ours: lead(lastOf(ours)), theirs: lead(lastOf(theirs)) };
     yield { first, instead: { id: instead, text: tokenizer.text(instead) }, ...whole };
+    if (instead === ids[at]) return; // the other leads to the same
     known.length = first; // what is read from here on leaves other keys and values
     const kept = blocks.map(({ attention }) =>
       [attention.keys, attention.values].map((of) => of.slice(first * size, at * size)),
