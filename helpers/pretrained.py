@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 import regex
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -31,9 +32,12 @@ from helpers.minigpt import GPT, WORDS, LayerNorm, Tokenizer
 from helpers.minillama import (
     SPLIT,
     BytePairTokenizer,
+    GroupedQueryAttention,
     Llama,
+    LlamaBlock,
     RMSNorm,
     chat_ids,
+    rotate,
     stream,
 )
 
@@ -53,6 +57,21 @@ NAMES = {  # ours, those of GGUF, and those of Hugging Face; {}: a block's numbe
     "blocks.{}.feed_forward.down": ("blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"),
     "norm": ("output_norm", "model.norm"),
     "head": ("output", "lm_head"),
+}
+QK_NORM = {  # what Qwen 3 and OLMo 2 have besides
+    f"blocks.{{}}.attention.{part}_norm": ("", f"model.layers.{{}}.self_attn.{part[0]}_norm")
+    for part in ("query", "key")
+}
+OUTPUT_NORM = {  # where OLMo 2 has its other norms
+    "blocks.{}.norm_1": ("", "model.layers.{}.post_attention_layernorm"),
+    "blocks.{}.norm_2": ("", "model.layers.{}.post_feedforward_layernorm"),
+}
+FAMILIES: dict[str, dict[str, tuple[str, str]]] = {  # by Hugging Face's model_type
+    "llama": {},
+    "qwen2": {},
+    "mistral": {},
+    "qwen3": QK_NORM,
+    "olmo2": QK_NORM | OUTPUT_NORM,
 }
 GPT2_NAMES = {  # the same of minigpt
     "embedding": ("token_embd", "transformer.wte"),
@@ -89,16 +108,70 @@ def renamed(
     return state
 
 
-def filled(state: dict[str, Tensor], L: int, T: int, H: int, base: float, eps: float) -> Llama:
+class NormedAttention(GroupedQueryAttention):
+    """Normalises queries and keys, each head by itself (Qwen 3) or all together (OLMo 2)."""
+
+    def project(self, x_BTC: Tensor, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries (B, H, T, D), keys and values (B, G, T, D)."""
+        q, k, v = self.query(x_BTC), self.key(x_BTC), self.value(x_BTC)
+        q, k = (
+            norm(x.unflatten(-1, (-1, len(norm.weight)))).flatten(-2)
+            for norm, x in ((self.query_norm, q), (self.key_norm, k))
+        )
+        q, k, v = (x.unflatten(-1, (-1, self.D)).transpose(1, 2) for x in (q, k, v))
+        return rotate(q, first, self.base), rotate(k, first, self.base), v
+
+
+class WindowedAttention(GroupedQueryAttention):
+    """Each token reads the last `window` ones, itself included (Mistral)."""
+
+    window: int
+
+    def project(self, x_BTC: Tensor, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+        """Raises ValueError beyond the window, because a cache would read all that it holds."""
+        if first + x_BTC.shape[1] > self.window:
+            raise ValueError(f"beyond this model's window, {self.window}, our cache can't follow")
+        return super().project(x_BTC, first)
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C), of any length."""
+        q, k, v = super().project(x_BTC)
+        k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+        ones_TT = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool, device=q.device)
+        mixed = F.scaled_dot_product_attention(q, k, v, ones_TT.tril().triu(1 - self.window))
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+
+class OutputNormBlock(LlamaBlock):
+    """The norms follow attention and feed-forward, inside the residual connection (OLMo 2)."""
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        x_BTC = x_BTC + self.norm_1(self.attention(x_BTC))
+        return x_BTC + self.norm_2(self.feed_forward(x_BTC))
+
+
+def filled(
+    state: dict[str, Tensor],
+    L: int,
+    T: int,
+    H: int,
+    base: float,
+    eps: float,
+    D: int | None = None,
+    window: int | None = None,
+    block_kind: type[LlamaBlock] = LlamaBlock,
+) -> Llama:
     """A model with these weights. Without one of its own the head is tied to the embedding.
 
-    Raises ValueError where they are not those of L blocks.
+    D: the width of a head, if not C / H. Raises ValueError where they are not those of L blocks.
     """
     found = {int(name.split(".")[1]) for name in state if name.startswith("blocks")}
     if found != {*range(L)}:
         raise ValueError(f"this model should have {L} blocks, and its file holds {len(found)}")
     V, C = state["embedding.weight"].shape
-    G = len(state["blocks.0.attention.key.weight"]) * H // C
+    D = D or C // H
+    G = len(state["blocks.0.attention.key.weight"]) // D
     hidden = len(state["blocks.0.feed_forward.up.weight"])
 
     def as_is(tensor: Tensor, **_: Any) -> Tensor:
@@ -106,6 +179,19 @@ def filled(state: dict[str, Tensor], L: int, T: int, H: int, base: float, eps: f
 
     with torch.device("meta"), patch.multiple(nn.init, normal_=as_is, kaiming_uniform_=as_is):
         model = Llama(V, T, C, H, G, L, hidden, base)
+        for n in range(L):
+            block = model.blocks[n] = block_kind(C, H, G, hidden, base)
+            if window:
+                block.attention = WindowedAttention(C, H, G, base)
+                block.attention.window = window
+            elif (name := f"blocks.{n}.attention.query_norm.weight") in state:
+                block.attention = NormedAttention(C, H, G, base)
+                block.attention.query_norm = RMSNorm(len(state[name]))
+                block.attention.key_norm = RMSNorm(len(state[name.replace("query", "key")]))
+            block.attention.D = D
+            for part in ("query", "key", "value", "out"):
+                out, into = state[f"blocks.{n}.attention.{part}.weight"].shape
+                setattr(block.attention, part, nn.Linear(into, out, bias=False))
     for name in state:
         layer, _, kind = name.rpartition(".")
         if kind == "bias":
@@ -293,12 +379,12 @@ def tokenizer_from(words: dict[str, Any]) -> Tokenizer | PretrainedTokenizer | N
 def from_folder(path: str | Path) -> tuple[Any, Any]:
     """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
 
-    SmolLM2, Llama 2, TinyLlama, Qwen2 and Qwen2.5 are like that, and what `helpers.to_hf` wrote,
-    of minigpt too. path: the folder, which for a model's name on the Hub
+    SmolLM2, Llama 2, TinyLlama, Mistral, Qwen 2 to Qwen 3 and OLMo 2 are like that, and what
+    `helpers.to_hf` wrote, of minigpt too. path: the folder, which for a model's name on the Hub
     ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one of that name here.
-    Raises ValueError, in one sentence, for what our models cannot express: RoPE scaling, sliding
-    windows, norms of queries and keys, other architectures and tokenizers; FileNotFoundError where
-    the folder, with the command that gets it, or a file is missing.
+    Raises ValueError, in one sentence, for what our models cannot express: RoPE scaling, windows
+    but Mistral's, other architectures and tokenizers; FileNotFoundError where the folder, with the
+    command that gets it, or a file is missing.
     """
     if not Path(path).is_dir():
         raise FileNotFoundError(
@@ -316,12 +402,12 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     if is_gpt2:
         config = {"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5} | config
     H = config["n_head" if is_gpt2 else "num_attention_heads"]
-    D = config["n_embd" if is_gpt2 else "hidden_size"] // H
-    if not config.get("use_sliding_window", True):
-        config["sliding_window"] = None
-    wanted: dict[str, tuple] = {"model_type": ("llama", "qwen2", "gpt2"), "hidden_act": ("silu",)}
-    wanted |= {"rope_type": ("default",), "head_dim": (D,), "partial_rotary_factor": (1.0,)}
-    wanted |= {"sliding_window": (), "activation_function": ("gelu",), "n_inner": (4 * D * H,)}
+    D = config.get("head_dim") or config["n_embd" if is_gpt2 else "hidden_size"] // H
+    window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
+    config["sliding_window"] = None if config["model_type"] == "mistral" else window
+    wanted: dict[str, tuple] = {"model_type": ("gpt2", *FAMILIES), "hidden_act": ("silu",)}
+    wanted |= {"rope_type": ("default",), "partial_rotary_factor": (1.0,), "sliding_window": ()}
+    wanted |= {"activation_function": ("gelu",), "n_inner": (4 * D * H,)}
     faults = [
         f"its {name} is {config[name]}"
         for name, values in wanted.items()
@@ -340,15 +426,19 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     tensors = {n: tensor for p in parts for n, tensor in load_file(Path(path) / p).items()}
     if is_gpt2:
         return gpt2(config, tensors), tokenizer
-    state = {name: tensor.float() for name, tensor in renamed(tensors, 1).items()}
+    family = FAMILIES[config["model_type"]]
+    kind = OutputNormBlock if "blocks.{}.norm_1" in family else LlamaBlock
+    state = {n: tensor.float() for n, tensor in renamed(tensors, 1, NAMES | family).items()}
+    if len(state["blocks.0.attention.query.weight"]) != H * D:
+        raise ValueError(f"the model in {path} should have {H} heads of width {D}, and has others")
     for name, rows in state.items():  # they turn entries i and i + D / 2, we 2i and 2i + 1
-        if ".attention.query." in name or ".attention.key." in name:
+        if ".attention.query" in name or ".attention.key" in name:
             state[name] = rows.unflatten(0, (-1, 2, D // 2)).transpose(1, 2).flatten(0, 2)
     if config.get("tie_word_embeddings"):
         state.pop("head.weight", None)
     L, T = config["num_hidden_layers"], config["max_position_embeddings"]
     base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
-    return filled(state, L, T, H, base, eps), tokenizer
+    return filled(state, L, T, H, base, eps, D, window, kind), tokenizer
 
 
 def gpt2(config: dict[str, Any], tensors: dict[str, Tensor]) -> GPT:
