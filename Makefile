@@ -100,7 +100,7 @@ oracles: $(READY) ## compare our GPT and Llama with Hugging Face's and llama.cpp
 	$(ORACLES)/bin/python -m pip install --quiet --no-deps --requirement benchmarks/oracles.txt
 	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
 	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles_llama.py
-	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python -m pytest -q -m nightly tests/core/test_to_hf.py
+	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python -m pytest -q -m nightly tests/core/test_to_hf.py tests/core/test_pretrained.py
 
 matrix: $(READY) ## run helpers' tests and all chapters with other packages: [ONLY=] [WITH=python]
 	OMP_NUM_THREADS=1 PYTHONPATH="$$PWD" $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")

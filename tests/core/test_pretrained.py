@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from tiny import numbers
+from tiny import numbers, seeded
 
-from helpers import corpus, gguf, minillama, pretrained
+from helpers import checkpoint, corpus, gguf, minillama, pretrained
 
 # ------------------------------------------------------------------------------- GGUF, by hand
 
@@ -269,6 +269,7 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
         {"config": CONFIG | {"num_hidden_layers": 3}},
         {"config": CONFIG | {"sliding_window": 4096}},
         {"config": CONFIG | {"head_dim": 16}},
+        {"config": CONFIG | {"model_type": "qwen3", "sliding_window": 4}},
         {"config": CONFIG | {"rope_scaling": {"type": "linear", "factor": 2.0}}},
         {"config": CONFIG | {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}},
         {"tokenizer": TOKENIZER | NORMALIZED},
@@ -281,6 +282,69 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
 def test_folder_with_another_kind_of_model_is_refused(folder, wrong):
     with pytest.raises(ValueError):
         pretrained.from_folder(folder(llama(True), **wrong))
+
+
+FAMILIES = {
+    "qwen3": {"head_dim": 6, "tie_word_embeddings": True},
+    "olmo2": {"head_dim": 4, "tie_word_embeddings": True},
+    "mistral": {"head_dim": 10, "tie_word_embeddings": True, "sliding_window": 3},
+}
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request, tmp_path):
+    """A family's name, a random model of it as Hugging Face stores it, and ids."""
+    kind, about = request.param, CONFIG | FAMILIES[request.param]
+    about |= {"model_type": kind, "hidden_size": 16, "intermediate_size": 20, "vocab_size": 9}
+    about |= {"num_attention_heads": 4, "num_key_value_heads": 2, "rms_norm_eps": 1e-6}
+    C, D, heads = 16, about["head_dim"], {"q": 4, "k": 2, "v": 2}
+    shapes = {"self_attn.o_proj": (C, 4 * D), "post_attention_layernorm": (C,)}
+    shapes |= {f"self_attn.{part}_proj": (n * D, C) for part, n in heads.items()}
+    shapes |= {"mlp.gate_proj": (20, C), "mlp.up_proj": (20, C), "mlp.down_proj": (C, 20)}
+    shapes["post_feedforward_layernorm" if kind == "olmo2" else "input_layernorm"] = (C,)
+    if kind != "mistral":
+        widths = {part: heads[part] * D if kind == "olmo2" else D for part in "qk"}
+        shapes |= {f"self_attn.{part}_norm": (width,) for part, width in widths.items()}
+    shapes = {f"layers.{n}.{name}": shape for n in (0, 1) for name, shape in shapes.items()}
+    shapes |= {"embed_tokens": (9, C), "norm": (C,)}
+    weights = {n: numbers(*shape, seed=i).float() for i, (n, shape) in enumerate(shapes.items())}
+    tensors = {f"model.{name}.weight": weight for name, weight in weights.items()}
+    save_file(tensors, tmp_path / "model.safetensors", {"format": "pt"})
+    (tmp_path / "config.json").write_text(json.dumps(about), "utf-8")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(TOKENIZER), "utf-8")
+    return kind, tmp_path, torch.randint(9, (4, 9), generator=seeded())
+
+
+@pytest.mark.nightly
+def test_family_computes_what_transformers_does(family):
+    hf = pytest.importorskip("transformers")
+    _, path, ids_BT = family
+    theirs = hf.AutoModelForCausalLM.from_pretrained(path).eval()
+    with torch.no_grad():
+        ours_BTV = pretrained.from_folder(path)[0](ids_BT)
+        torch.testing.assert_close(ours_BTV, theirs(ids_BT).logits, rtol=1e-3, atol=1e-3)
+
+
+@torch.no_grad()
+def test_family_has_its_norms_and_its_window(family):
+    kind, path, ids_BT = family
+    model = pretrained.from_folder(path)[0]
+    logits_BTV = model(ids_BT)
+    if kind == "mistral":  # two layers with windows of 3: the last token knows of five
+        ids_BT = ids_BT.clone()
+        ids_BT[:, :4] = 0
+        with pytest.raises(ValueError, match="window"):
+            next(minillama.stream(model, ids_BT, 1))
+        with pytest.raises(ValueError, match="window"):
+            checkpoint.sizes(model)
+    for block in model.blocks:  # what is normalised may be of any size
+        block.attention.query.weight *= 1 if kind == "mistral" else 9
+        block.feed_forward.down.weight *= 9 if kind == "olmo2" else 1
+    assert torch.allclose(model(ids_BT)[:, -1], logits_BTV[:, -1], atol=1e-3)
+    ids_BT[:, -3] = (ids_BT[:, -3] + 1) % 9
+    assert not torch.allclose(model(ids_BT)[:, -1], logits_BTV[:, -1], atol=0.1)
+    [likeliest] = minillama.stream(model, ids_BT[:1, :3], 1)
+    assert likeliest.item() == model(ids_BT[:1, :3])[0, -1].argmax()
 
 
 def test_ids_after_one_that_is_left_out_stay_as_they_are(folder):
