@@ -113,7 +113,7 @@ def test_several_turns_and_stop(talking):
     talking.locator(".chat-state", has_text="You stopped it").wait_for()
     talking.locator(".chat-reading summary").click()
     read = talking.locator(".chat-tokens")
-    read.get_by_text("Paris").wait_for()
+    read.get_by_text("Paris").first.wait_for()
     assert read.inner_text().count("<|im_start|>") == 5  # of the system and two turns
 
 
