@@ -111,6 +111,10 @@ def renamed(
 class NormedAttention(GroupedQueryAttention):
     """Normalises queries and keys, each head by itself (Qwen 3) or all together (OLMo 2)."""
 
+    def __init__(self, C: int, H: int, G: int, base: float, wide_q: int, wide_k: int):
+        super().__init__(C, H, G, base)
+        self.query_norm, self.key_norm = RMSNorm(wide_q), RMSNorm(wide_k)
+
     def project(self, x_BTC: Tensor, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
         """Queries (B, H, T, D), keys and values (B, G, T, D)."""
         q, k, v = self.query(x_BTC), self.key(x_BTC), self.value(x_BTC)
@@ -125,7 +129,9 @@ class NormedAttention(GroupedQueryAttention):
 class WindowedAttention(GroupedQueryAttention):
     """Each token reads the last `window` ones, itself included (Mistral)."""
 
-    window: int
+    def __init__(self, C: int, H: int, G: int, base: float, window: int):
+        super().__init__(C, H, G, base)
+        self.window = window
 
     def project(self, x_BTC: Tensor, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
         """Raises ValueError beyond the window, because a cache would read all that it holds."""
@@ -181,13 +187,13 @@ def filled(
         model = Llama(V, T, C, H, G, L, hidden, base)
         for n in range(L):
             block = model.blocks[n] = block_kind(C, H, G, hidden, base)
+            norms = [f"blocks.{n}.attention.{part}_norm.weight" for part in ("query", "key")]
             if window:
-                block.attention = WindowedAttention(C, H, G, base)
-                block.attention.window = window
-            elif (name := f"blocks.{n}.attention.query_norm.weight") in state:
-                block.attention = NormedAttention(C, H, G, base)
-                block.attention.query_norm = RMSNorm(len(state[name]))
-                block.attention.key_norm = RMSNorm(len(state[name.replace("query", "key")]))
+                block.attention = WindowedAttention(C, H, G, base, window)
+            elif norms[0] in state:
+                block.attention = NormedAttention(
+                    C, H, G, base, *(len(state[norm]) for norm in norms)
+                )
             block.attention.D = D
             for part in ("query", "key", "value", "out"):
                 out, into = state[f"blocks.{n}.attention.{part}.weight"].shape
