@@ -430,10 +430,18 @@ def a_longer_run_begins_as_stored(made):
     assert made.steps == 600
 
 
-@holds(14, "copying")
-def six_heads_copy_and_six_others_do_not(made):
-    found = made.as_stored(tokens=30, abs=0.05, keys=["first", "second"])
-    assert found["best"][0] == made.then(tokens=30)["best"][0]
+@holds(14, "linear")
+def a_hybrid_begins_as_stored_and_all_compute_the_same(made):
+    made.as_stored(kind="hybrid", lr=0.003, short={"steps": 5}, keys=["first"], abs=0.01)
+    T, C, H = made.lab.linear.T, made.lab.linear.C, made.lab.linear.H
+    plain, linear = (
+        made.lab.linear.model_of(kind, 61).blocks[0] for kind in ("attention", "linear")
+    )
+    products = [
+        sum(p.numel() for p in block.parameters() if p.ndim == 2) + read
+        for block, read in ((plain, 2 * T * C), (linear, 2 * C * C // H))
+    ]
+    assert products[1] == pytest.approx(products[0], rel=0.01)
 
 
 @holds(15, "scaling", slow=False)
@@ -662,7 +670,7 @@ def guesses_pass_never_and_steps_now_and_then(made):
 
 # --- the tests ------------------------------------------------------------------------------
 
-WITH_SMOLLM2 = {(13, "smollm2"), (14, "copying")}
+WITH_SMOLLM2 = {(13, "smollm2")}
 AT_NIGHT = {  # whole runs
     (1, "neighbours"): {"text": "the tales", "keys": ["shares", "rank of evening"], "abs": 0.03},
     (2, "neighbours"): {"steps": 1200, "table": "output rows", "by": "whitened", "abs": 0.04},

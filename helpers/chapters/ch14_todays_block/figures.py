@@ -1,4 +1,4 @@
-"""Drawings of chapter 14: where an answer is carried, and what each head reads."""
+"""Drawings of chapter 14: two blocks, where an answer is carried, and what each head reads."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,6 +9,52 @@ from matplotlib.axes import Axes
 
 from helpers.chapters.ch12_inside_the_gpt.figures import SHADE
 from helpers.figures import INKS
+
+LIT = "#ffd24d"
+BLOCKS = {  # what each part of a block is, and what changed, lit
+    "GPT-2, 2019": (
+        "LayerNorm",
+        "attention",
+        "positions added\nat the bottom",
+        "LayerNorm",
+        "GELU",
+    ),
+    "today": ("RMSNorm", "attention", "RoPE turns q, k;\nheads share k, v", "RMSNorm", "SwiGLU"),
+}
+
+
+def draw_two_blocks(ax: Axes) -> Axes:
+    """The block of GPT-2 above today's, the stream as a thick line, what differs lit."""
+    thin = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "color": "#555555"}
+    for row, (name, (norm_1, attention, about, norm_2, network)) in enumerate(BLOCKS.items()):
+        y = -2.6 * row
+        ax.annotate("", (10.2, y), (-0.3, y), arrowprops=thin | {"linewidth": 3, "color": INKS[0]})
+        ax.text(-0.3, y + 1.55, name, fontsize=10, weight="bold", va="center")
+        for at, words in ((0.3, (norm_1, attention)), (5.4, (norm_2, network))):
+            ax.plot([at, at, at + 3.9], [y, y + 0.9, y + 0.9], color="#555555", linewidth=1)
+            ax.annotate("", (at + 3.9, y + 0.15), (at + 3.9, y + 0.9), arrowprops=thin)
+            for x, word in zip((at + 0.95, at + 2.75), words, strict=True):
+                changed = name == "today" and word != "attention"
+                style = {"boxstyle": "round", "edgecolor": "#555555"}
+                style["facecolor"] = LIT if changed else "white"
+                ax.text(x, y + 0.9, word, ha="center", va="center", fontsize=9, bbox=style)
+            ax.text(
+                at + 3.9,
+                y,
+                "+",
+                ha="center",
+                va="center",
+                fontsize=11,
+                zorder=4,
+                bbox={"boxstyle": "circle", "facecolor": "white", "edgecolor": "#555555"},
+            )
+        style = {"boxstyle": "round", "facecolor": LIT, "edgecolor": "none"}
+        ax.text(
+            3.05, y + 1.65, about, ha="center", va="center", fontsize=8, bbox=style if row else None
+        )
+    ax.set(xlim=(-0.4, 10.3), ylim=(-3.1, 2.2))
+    ax.set_axis_off()
+    return ax
 
 
 def draw_carried(

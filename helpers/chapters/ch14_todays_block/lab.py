@@ -1,9 +1,9 @@
 """Small models of the tales between minigpt's GPT and minillama's Llama, one swap at a time.
 
 The parts: ``swaps``, each swap alone, and all of them (five minutes on one core), and some for
-twice as long (two minutes); ``copying``, SmolLM2 without some of its heads (one minute). Each
-small model is trained by minigpt's own `train`, on eight windows of 32 characters a step. The rest
-looks into a Llama.
+twice as long (two minutes); ``linear``, attention against gated linear attention (ten minutes).
+Each small model is trained by minigpt's own `train`, on eight windows a step. The rest looks into
+a Llama.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import example, interpret, minigpt, pretrained
+from helpers import example, interpret, minigpt
 from helpers.chapters import lab
+from helpers.chapters.ch14_todays_block import linear
 from helpers.chapters.lab import Part, characters, seeded, spread
 from helpers.minigpt import LayerNorm, init_weights
 from helpers.minillama import GroupedQueryAttention, RMSNorm, rotate, set_attention
@@ -386,38 +387,6 @@ def hidden_position(model: nn.Module, position: int, layers: Iterable[int]) -> I
         set_attention(model, plain)
 
 
-def repeated(V: int, n: int, seed: int = 0) -> Tensor:
-    """Random ids, n of them, and the same again, (1, 2n), so that the second half can be known."""
-    generator = torch.Generator().manual_seed(seed)
-    ids_1N = torch.randint(1_000, V - 1_000, (1, n), generator=generator)
-    return torch.cat([ids_1N, ids_1N], dim=1)
-
-
-def best_first(scores_LH: Tensor) -> list[tuple[int, int]]:
-    """The heads, (layer, head) counted from 1, by their scores."""
-    order = scores_LH.flatten().argsort().tolist()[::-1]
-    return [(1 + i // scores_LH.shape[1], 1 + i % scores_LH.shape[1]) for i in order]
-
-
-def copying(seed: int, tokens: int) -> dict:
-    """Losses of random tokens in SmolLM2, a first and a second time; then without six heads."""
-    model, tokenizer = pretrained.smollm2()
-    ids_1T = repeated(len(tokenizer.vocab), tokens, seed)
-    weights_L1HTT = interpret.attention_weights(model, ids_1T)
-    order = best_first(interpret.induction_scores(weights_L1HTT))
-    best, layers = order[:6], {layer for layer, _ in order[:6]}
-    others = [head for head in order if head[0] in layers][-6:]
-    losses = []
-    for heads in ((), best, others):
-        with interpret.without_heads(model, heads):
-            losses.append(losses_of(model, ids_1T))
-    return {
-        "first": round(losses[0][: tokens - 1].mean().item(), 2),
-        "second": [round(loss[tokens:].mean().item(), 2) for loss in losses],
-        "best": [list(head) for head in best],
-    }
-
-
 # --- the parts ------------------------------------------------------------------------------
 
 PARTS = {
@@ -441,10 +410,12 @@ PARTS = {
         ),
         Part(
             chapter=14,
-            name="copying",
-            run=copying,
-            settings=[{"tokens": 30}],
-            more={"block": BLOCK},
+            name="linear",
+            run=linear.one_run,
+            settings=[
+                {"kind": kind, "lr": lr}
+                for kind, lr in itertools.product(linear.KINDS, linear.RATES)
+            ],
         ),
     )
 }

@@ -1,12 +1,15 @@
 """Chapter 14's measurements: models between GPT and Llama, and what looks into a Llama."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from support import ROOT
 
 from helpers import example, minigpt, minillama
-from helpers.chapters.ch14_todays_block import lab
+from helpers.chapters.ch14_todays_block import lab, linear
 from helpers.chapters.lab import characters, seeded
 
 V = len(characters().tokenizer.vocab)
@@ -94,12 +97,27 @@ def test_a_hidden_position_changes_no_later_one(llama):
             assert not torch.allclose(llama(ids())[0, 3:], llama(other)[0, 3:])
 
 
-def test_heads_are_counted_from_one_and_tokens_come_twice():
-    order = lab.best_first(torch.tensor([[0.1, 0.3], [0.2, 0.0]]))
-    assert order == [(1, 2), (2, 1), (1, 1), (2, 2)]
-    twice = lab.repeated(5_000, 6)
-    assert twice.shape == (1, 12)
-    assert torch.equal(twice[0, :6], twice[0, 6:])
+def test_linear_attention_all_at_once_is_its_recurrence():
+    with seeded(0):
+        layer = linear.GatedLinearAttention(24, 4).double()
+        x_BTC = torch.randn(1, 9, 24, dtype=torch.float64)
+    wanted = linear.step_by_step(layer, x_BTC[0])
+    torch.testing.assert_close(layer(x_BTC)[0], wanted, rtol=0, atol=1e-12)
+
+
+def test_mixture_adds_the_chosen_experts_by_softmax_of_their_scores():
+    space = {"torch": torch, "nn": torch.nn, "SwiGLU": minillama.SwiGLU}
+    cells = json.loads((ROOT / "notebooks" / "14_todays_block.ipynb").read_text("utf-8"))["cells"]
+    [moe] = ["".join(cell["source"]) for cell in cells if cell["id"] == "moe"]
+    exec(moe, space)
+    with seeded(0):
+        mixture, x_NC = space["MixtureOfExperts"](8, 12, experts=4, chosen=2), torch.randn(5, 8)
+    outputs_NEC = torch.stack([expert(x_NC) for expert in mixture.experts], dim=1)
+    scores_NE = mixture.router(x_NC)
+    least_N1 = scores_NE.sort(dim=1).values[:, -2:][:, :1]
+    weights_NE = scores_NE.masked_fill(scores_NE < least_N1, -torch.inf).softmax(dim=1)
+    wanted = (weights_NE[..., None] * outputs_NEC).sum(dim=1)
+    torch.testing.assert_close(mixture(x_NC), wanted)
 
 
 @pytest.mark.parametrize("halves", [False, True])
