@@ -26,7 +26,7 @@ def what_groups_save() -> str:
     says="“Mixtral 8x7B is eight models of 7B.”",
     why="Only the feed-forward networks come eight times. Attention, norms and embeddings are "
     "there once.",
-    section="What do today’s models choose?",
+    section="What does a mixture of experts save?",
 )
 def eight_times_seven() -> str:
     """All parameters of Mixtral 8x7B, and those that one token uses, from its sizes."""
