@@ -25,7 +25,7 @@ from homework.report.gradebook import Gradebook, Record
 from homework.run.sandbox import Limits
 
 TEMPLATE = ROOT / "homework" / "private_example"
-LIMITS = Limits(answer=3, task=6, cpu=20, given=20)
+LIMITS = Limits(answer=6, task=12, cpu=20, given=20)
 KNOWN = {
     "DIAGNOSED": """diagnosis = {"Ada": "softmax down the columns", "Ben": "no scaling",
              "Cleo": "keys in place of values", "Dan": "divided by D"}""",
