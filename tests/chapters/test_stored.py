@@ -18,6 +18,7 @@ from helpers import checkpoint, corpus, minigpt, minillama, pretrained
 from helpers.bigram import loss as bigram_loss
 from helpers.chapters import CHAPTERS
 from helpers.chapters import lab as common
+from helpers.chapters.ch17_answers_that_can_be_checked import comparing
 from helpers.chapters.lab import characters
 
 PARTS = {
@@ -666,6 +667,42 @@ def guesses_pass_never_and_steps_now_and_then(made):
     assert min(found["pass@16"]) > 0.9
     made.hold(told=lambda ids: (lab.TOKENIZER.decode(ids[:10].tolist()), " near ."))
     assert made.run(0) == {"pass@1": [0, 0], "pass@16": [0, 0]}  # half of these are right
+
+
+@holds(17, "smollm2", slow=False)
+def adapters_alone_are_paid_and_never_for_some_numbers(made):
+    """A tiny Llama: new questions gain where right answers are paid, and not from a coin."""
+    shown = [text for _, text in comparing.COMPARED.values()]
+    facts = comparing.FACTS.split(". ")
+    texts = [*shown, *facts, *(f"The {n} and" for n in comparing.NUMBERS)]
+    tokenizer = minigpt.Tokenizer("\n".join(texts) + " The", minigpt.WORDS)
+    llama = minillama.Llama(len(tokenizer.vocab), T=32, C=32, H=2, G=1, L=2, hidden=32)
+    llama.embedding.weight.data *= 10  # so that it has answers that it gives more often than others
+    models, asked, next_token = [], [], comparing.next_token
+
+    def fast(model, lr):
+        models.append(model)
+        return torch.optim.Adam(model.parameters(), lr=0.03)
+
+    def remembered(model, ids_NT):
+        asked.extend(ids_NT.flatten().tolist() * torch.is_grad_enabled())
+        return next_token(model, ids_NT)
+
+    made.patch.setattr(pretrained, "smollm2", lambda: (copy.deepcopy(llama), tokenizer))
+    made.patch.setattr(LABS[16], "FROZEN", 1)
+    made.patch.setattr(comparing, "make_optimizer", fast)
+    made.patch.setattr(comparing, "next_token", remembered)
+    rows = (each[0].view(-1) for each in comparing.questions(tokenizer, "smaller", is_new=True))
+    asked_for, right, wrong = (tokenizer.decode(row.tolist()) for row in rows)
+    assert asked_for.endswith(". The smaller of one and three is")
+    assert (right, wrong) == (" one", " three")
+    paid, tossed = (made.run(reward=who, updates=60)["larger"] for who in ("checker", "coin"))
+    assert paid[0] == tossed[0]
+    assert paid[1] > 1.5 * max(paid[0], tossed[1])
+    assert not {tokenizer.ids[f" {word}"] for word in comparing.UNASKED} & {*asked}
+    for name, w in models[0].state_dict().items():
+        is_adapter = name.endswith((".a", ".b"))
+        assert is_adapter or torch.equal(w, llama.state_dict()[name.replace("linear.", "")]), name
 
 
 # --- the tests ------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 The parts: ``base``, what pre-training alone gives (seed 0 writes the model that the chapter loads);
 ``rewards``, a checker and a coin; ``page``, the same for a GPT, of which seed 0 writes the one that
 learns in the page; ``prices``, a checker that charges for tokens; ``gap``, one that can be fooled;
-``starts``, pre-training without steps, or from smaller weights; ``passes``, of sixteen answers.
-A pre-training takes some twelve seconds of one core, forty updates half as long.
+``starts``, pre-training without steps, or from smaller weights; ``passes``, of sixteen answers;
+``smollm2``, a real model that compares numbers. A pre-training takes some twelve seconds of one
+core, forty updates half as long.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from torch import Tensor, nn
 
 import helpers
 from helpers import checkpoint
+from helpers.chapters.ch17_answers_that_can_be_checked.comparing import compared
 from helpers.chapters.lab import Part
 from helpers.minigpt import Tokenizer, lr_at, make_optimizer
 from helpers.minillama import reinforce, sample
@@ -296,5 +298,6 @@ PARTS = {
             settings=[{"share": 0.3, "std": 0.02}, {"share": 0.0, "std": 0.1}],
         ),
         Part(chapter=17, name="passes", run=passed, settings=[{}]),
+        Part(chapter=17, name="smollm2", run=compared, settings=PAYERS, seeds=range(3)),
     )
 }
