@@ -415,6 +415,17 @@ def readings_can_be_held(chapter: Chapter) -> list[str]:
 
 
 @rule
+def readings_begin_with_a_cell(chapter: Chapter) -> list[str]:
+    """A cell counts wholly as one reading, so their headings stand first in theirs."""
+    return [
+        f"{name(chapter, cell)}: ## {heading} does not begin the cell"
+        for cell in chapter.cells
+        if cell.cell_type == "markdown"
+        for heading in re.findall(r"\n## (Laboratory|Exercises)$", cell.source, re.MULTILINE)
+    ]
+
+
+@rule
 def overview_is_short(chapter: Chapter) -> list[str]:
     """It leads to the chapters, so nobody should stay in it for long."""
     if chapter.stem not in OVERVIEWS:
