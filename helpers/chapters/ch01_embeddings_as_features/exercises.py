@@ -177,7 +177,7 @@ def _optimizer(answer) -> None:
     if not is_of_table:
         raise Wrong("The optimiser should be given the parameters that your function receives.")
     table = torch.nn.Parameter(torch.tensor(start))
-    optimizer = made([{**settings, "params": [table]}], lr=settings["lr"])  # here, made anew
+    optimizer = made([{**settings, "params": [table]}], lr=settings["lr"])  # type: ignore[call-arg]
     places = [table.detach().clone()]
     for ids in ([3, 7], [1]):
         optimizer.zero_grad()

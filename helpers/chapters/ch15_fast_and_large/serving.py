@@ -117,9 +117,9 @@ def of_llama_cpp(ids: list[int], n: int) -> tuple[str, float] | None:
 
 def speed(writing: Iterator[Tensor]) -> tuple[list[int], float]:
     """The ids, and how many came in a second of processor time after the first."""
-    ids = [next(writing).item()]
+    ids = [int(next(writing))]
     began = time.process_time()
-    ids += [id_11.item() for id_11 in writing]
+    ids += [int(id_11) for id_11 in writing]
     return ids, (len(ids) - 1) / (time.process_time() - began)
 
 
@@ -174,7 +174,9 @@ def serve(model, requests, users):
     S, L = max(len(ids_T) for ids_T, _ in requests), len(model.blocks)
     D = model.blocks[0].attention.D
     G = model.blocks[0].attention.key.out_features // D
-    waiting, which, left = [*enumerate(requests)], [], []
+    waiting: list = [*enumerate(requests)]
+    which: list[int] = []
+    left: list[int] = []
     cache, sees_BS = [(torch.zeros(0, G, S, D),) * 2] * L, torch.zeros(0, S, dtype=torch.bool)
     last_B1 = torch.zeros(0, 1, dtype=torch.long)
     while waiting or which:
