@@ -8,7 +8,7 @@ import { textOf, tokensOf } from "./words.js";
 const FIRST = 8; // parts that are shown
 const LEVELS = Array.from({ length: 16 }, (_, n) => 2 * n); // after which vectors are swapped
 const signed = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;
-const visible = (text) => text.replaceAll("\n", "↵").replaceAll(" ", "\u00a0");
+const visible = (text) => text.replaceAll("\n", "↵").replaceAll(" ", text.trim() ? "\u00a0" : "␣");
 const tinted = (x, most) => ({ className: x < 0 ? "minus" : "plus", share: Math.abs(x) / most });
 const cell = (x, most) => make("td", tinted(x, most), signed(x));
 
@@ -102,7 +102,7 @@ export function inside(root) {
     show(Math.min(reader, at - 1));
   }
 
-  // Up to the word, the ids with a word replaced wherever it is.
+  // Up to the word, the tokens with a word replaced wherever it is.
   async function replaced(from, to) {
     const change = (text) => text.replaceAll(new RegExp(`(?<!\\p{L})${from}(?!\\p{L})`, "gu"), to),
       { turn, tokens, at, prompt } = word,
@@ -111,15 +111,16 @@ export function inside(root) {
       all = said ? await tokensOf([["assistant", said]]) : [];
     const [, , begins, ends] = [...all.keys()].filter((t) => all[t].text.startsWith("<|im_"));
     const line = all.findIndex(({ text }, t) => t > begins && text === "\n");
-    return [...asked, ...all.slice(line + 1, ends)].map(({ id }) => id);
+    return [...asked, ...all.slice(line + 1, ends)];
   }
 
   async function swap(from, to) {
-    const { ids, at, tokens, text } = word,
+    const { ids, at, text } = word,
       told = (words) => (find(".chat-turned").textContent = words),
       grid = find(".chat-grid"),
       rows = [];
-    const [same, other] = [await replaced(from, from), await replaced(from, to)];
+    const texts = [await replaced(from, from), await replaced(from, to)],
+      [same, other] = texts.map((all) => all.map(({ id }) => id));
     if (`${same}` !== `${ids.slice(0, at)}`)
       return told("This answer can’t be cut into tokens anew.");
     if (other.length !== same.length)
@@ -136,7 +137,11 @@ export function inside(root) {
         if (instead !== undefined) about = { instead, ...more };
         if (!row) return;
         rows[level] = row.map((x) => (about.ours - x) / (about.ours - about.theirs));
-        drawTurns(grid, rows, [to, ...tokens.slice(about.first + 1, at).map(({ text }) => text)]);
+        drawTurns(
+          grid,
+          rows,
+          texts[1].slice(about.first).map((token) => token.text),
+        );
       },
     ).answer;
     if (about?.instead.id === ids[at])

@@ -13,6 +13,7 @@ function talk(root) {
   const find = (name) => root.querySelector(name),
     field = (name) => find(`[name="${name}"]`),
     said = find(".chat-turns"),
+    form = find(".chat-talk form"),
     state = find(".chat-state"),
     askWhy = why(root);
   let turns = [],
@@ -27,12 +28,12 @@ function talk(root) {
     ]);
     const turn = { question, answer: "", tokens: [], messages: [...before, ["user", question]] },
       shown = make("p", { className: "chat-its" }, "…"),
-      temperature = Number(field("temperature").value);
+      temperature = Math.min(3, Math.max(0, Number(field("temperature").value)));
     if (!turns.length) said.replaceChildren();
-    find(".chat-coming").textContent = "";
+    for (const name of [".chat-coming", ".chat-trouble"]) find(name).textContent = "";
     said.append(make("li", {}, make("p", { className: "chat-yours" }, question), shown));
     find(".chat-why").hidden = true;
-    find("form").scrollIntoView({ block: "nearest" });
+    form.scrollIntoView({ block: "nearest" });
     const mine = ask(
       {
         answer: {
@@ -55,10 +56,10 @@ function talk(root) {
     root.dataset.talks = true;
     try {
       const { done } = await mine.answer;
-      turns.push(turn);
       if (running === mine) ended(turn, shown, done.stopped);
     } catch ({ message }) {
-      find(".chat-trouble").textContent = message;
+      find(".chat-trouble").textContent = `${message} Shorten it, or begin a new conversation.`;
+      field("text").value = question;
       shown.parentElement.remove();
     }
     if (running === mine) delete root.dataset.talks;
@@ -73,13 +74,16 @@ function talk(root) {
     const { tokens, answer } = turn,
       [first, ...others] = tokens.map(({ ms }) => ms),
       each = others.reduce((sum, ms) => sum + ms, 0) / (others.length || 1);
+    turns.push(turn);
     shown.replaceChildren(...pressable(turn));
     state.textContent =
       (stopped in ENDS ? `${ENDS[stopped]}. ` : "") +
       (tokens.length
         ? `${(first / 1000).toFixed(1)} s to the first token, then ${Math.round(each)} ms for each. `
         : "It said nothing. ") +
-      (tokens.length ? "Press a word of its answer to see which of yours it needed." : "");
+      (tokens.length
+        ? "It is often wrong. Press a word of its answer to see which of yours it needed."
+        : "");
     find(".chat-said").textContent = `SmolLM2 says: ${answer}`;
     showTokens();
     if (root.contains(document.activeElement)) field("text").focus({ preventScroll: true });
@@ -140,7 +144,7 @@ function talk(root) {
     state.textContent = "";
   }
 
-  find("form").addEventListener("submit", (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
     const text = field("text").value.trim();
     if (!text || root.dataset.talks) return;
@@ -150,7 +154,7 @@ function talk(root) {
   field("text").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
-      find("form").requestSubmit();
+      form.requestSubmit();
     }
   });
   said.addEventListener("keydown", move);
