@@ -116,18 +116,23 @@ def draw_losses(
     """Draw training losses against steps, validation losses by their step, and named baselines."""
     end = max(steps)
     ax.plot(steps, losses, color=OTHER, linewidth=1, label="training, a batch")
-    ax.plot(
-        *zip(*validation.items(), strict=True), "o-", color=BAR, markersize=4, label="validation"
-    )
+    dots: dict = {
+        "color": BAR,
+        "markersize": 5,
+        "label": "validation",
+        "clip_on": False,
+        "zorder": 4,
+    }
+    ax.plot(*zip(*validation.items(), strict=True), "o-", **dots)
     heights = [*baselines.values(), *losses, *validation.values()]
     low, high = min(heights), max(heights)
     room = max(0.08 * (high - low), 0.02)
     places = spaced(list(baselines.values()), room)
     for (name, height), place in zip(baselines.items(), places, strict=True):
         ax.plot([0, end], [height, height], color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
-        ax.text(
-            end * 1.02, place, f"{height:.2f}  {name}", color="#555555", va="center", fontsize=8
-        )
+        ax.plot([end, 1.05 * end], [height, place], color=GREY, linewidth=0.8, clip_on=False)
+        said: dict = {"color": "#555555", "va": "center", "fontsize": 8}
+        ax.text(1.06 * end, place, f"{height:.2f}  {name}", **said)
     ax.set(xlim=(0, end), ylim=(low - room, high + room), xlabel="steps", ylabel="loss (nats)")
     ax.legend(fontsize=8)
     return ax
