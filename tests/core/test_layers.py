@@ -96,7 +96,7 @@ def oracle_in_torch_modules(source: str) -> list[str]:
 DRAWS = {"rand", "randn", "randint", "randperm", "multinomial", "bernoulli", "normal"}
 SEEDED = {"default_rng", "Generator", "SeedSequence", "PCG64"}
 # Which set torch's seed as a notebook does.
-OWN_SEEDS = {"lab.py", "command.py", "minigpt.py", "minillama.py"}
+OWN_SEEDS = {"lab.py", "comparing.py", "command.py", "minigpt.py", "minillama.py"}
 
 
 def global_randomness(source: str) -> list[str]:
