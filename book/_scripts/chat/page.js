@@ -33,7 +33,7 @@ function talk(root) {
     for (const name of [".chat-coming", ".chat-trouble"]) find(name).textContent = "";
     said.append(make("li", {}, make("p", { className: "chat-yours" }, question), shown));
     find(".chat-why").hidden = true;
-    form.scrollIntoView({ block: "nearest" });
+    shown.parentElement.scrollIntoView({ block: "nearest" });
     const mine = ask(
       {
         answer: {

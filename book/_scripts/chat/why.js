@@ -54,6 +54,7 @@ export function why(root) {
     if (running !== mine || fell.includes(null)) return;
     const says = verdict(word, p, fell, bet);
     find(".chat-verdict").textContent = says;
+    find(".chat-verdict").scrollIntoView({ block: "nearest" });
     root.querySelector(".chat-said").textContent = says;
     further?.({ ...word, bet });
   }
