@@ -84,16 +84,6 @@ def whiten(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     return centre(table) @ directions / variances.sqrt() @ directions.T
 
 
-def anisotropy(table: Float[Tensor, "N C"]) -> float:
-    """Mean cosine of two different rows: 0 where directions balance, 1 where all are the same.
-
-    nan for fewer than two rows. Source: Ethayarajh 2019. Shapes: table (N, C).
-    """
-    units, n = _units(table), len(table)
-    squared = units.sum(dim=0).square().sum()  # all pairs, and each row with itself
-    return float((squared - units.square().sum()) / (n * (n - 1)))
-
-
 def rank_correlation(
     first: Float[Tensor, " N"] | Int[Tensor, " N"], second: Float[Tensor, " N"] | Int[Tensor, " N"]
 ) -> float:

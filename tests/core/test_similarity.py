@@ -11,7 +11,6 @@ from tiny import numbers, seeded
 
 from helpers.similarity import (
     MEASURES,
-    anisotropy,
     centre,
     nearest,
     principal,
@@ -63,7 +62,6 @@ def test_cosines_are_scale_invariant(seed, length):
     found = similarities(small[0], with_zeros, measure="cosine")
     torch.testing.assert_close(found[:-1], wanted[0], **close)
     assert found[-1] == 0
-    assert anisotropy(small) == pytest.approx(anisotropy(table), abs=close["atol"])
     apart = torch.tensor([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
     assert nearest(apart * length, measure="cosine").tolist() == [2, 2, 0]
 
@@ -134,19 +132,6 @@ def test_whitening_scales_each_axis_where_axes_are_principal():
     table = torch.tensor([[2.0, 0.0], [-2.0, 0.0], [0.0, 4.0], [0.0, -4.0]], dtype=torch.float64)
     expected = torch.tensor([[1, 0], [-1, 0], [0, 1], [0, -1]], dtype=torch.float64) * 2**0.5
     torch.testing.assert_close(whiten(table), expected)
-
-
-@given(seeds)
-def test_anisotropy_is_the_mean_over_pairs(seed):
-    table = rows(seed, 6)
-    cosines = similarity_matrix(table, measure="cosine")
-    pairs = [cosines[i, j] for i in range(6) for j in range(6) if i != j]
-    assert anisotropy(table) == pytest.approx(float(sum(pairs)) / 30, abs=1e-12)
-
-
-def test_anisotropy_at_its_ends():
-    assert anisotropy(torch.ones(5, 3)) == pytest.approx(1)
-    assert anisotropy(torch.tensor([[1.0, 0.0], [-3.0, 0.0]])) == pytest.approx(-1)
 
 
 # ------------------------------------------------------------- ranks

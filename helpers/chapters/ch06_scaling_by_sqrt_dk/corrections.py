@@ -1,9 +1,8 @@
-"""Misconceptions of chapter 6: which root it is, and what the division is for."""
+"""A misconception of chapter 6: which root it is."""
 
 import numpy as np
 
-from helpers.corrections import corrects, number
-from helpers.numerics import softmax
+from helpers.corrections import corrects
 
 
 @corrects(
@@ -23,33 +22,4 @@ def the_width_of_the_head() -> str:
         f"With 768 numbers for a word and 64 for a head, the scores of an untrained head have the "
         f"standard deviation {spread:.1f}. Divided by √64 it is {spread / 8:.1f}, and divided by "
         f"√768 it would be {spread / 768**0.5:.1f}."
-    )
-
-
-def _typical_gradient(D: int, keys: int, divisor: float) -> float:
-    """Median over 200 random queries of the norm of the derivative of the weights by a query."""
-    rng = np.random.default_rng([D, keys])
-    q_QD, k_KD = rng.standard_normal((200, D)), rng.standard_normal((keys, D))
-    weights_QK = softmax(q_QD @ k_KD.T / divisor)
-    norms = [np.linalg.norm(w[:, None] * (k_KD - w @ k_KD)) / divisor for w in weights_QK]
-    return float(np.median(norms))
-
-
-@corrects(
-    claim="Without the division softmax saturates, and the gradient vanishes.",
-    says="“Large scores push softmax into regions where it has almost no gradient.”",
-    why="With two keys it does. But a query reads many keys, and among many the winner nearly "
-    "always has a rival close behind, so that the weights still move. Whether the gradient "
-    "vanishes depends on the width and on the number of keys.",
-    section="What is left of the gradient?",
-)
-def gradient_without_division() -> str:
-    """Median norm of ∂w/∂q, undivided and ÷ √D, for few keys and many."""
-    parts = []
-    for D, keys in ((64, 128), (1024, 16)):
-        plain, root = (number(_typical_gradient(D, keys, s)) for s in (1.0, D**0.5))
-        parts.append(f"{plain} undivided and {root} divided by √D at width {D} with {keys} keys")
-    return (
-        f"We take the derivative of a query's weights with respect to the query. Its norm is "
-        f"typically {', and '.join(parts)}."
     )
