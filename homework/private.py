@@ -1,7 +1,7 @@
 """What a teacher adds to a problem set and keeps to themselves: tests, tasks, numbers of a course.
 
 A private folder has a file for each chapter that has additions, such as 05.py, with a
-`ProblemSet` named `own`; homework/private_example/05.py is one to start from. What it draws comes
+`ProblemSet` named `own`; homework/private_example has four to start from. What it draws comes
 from a seed, so that each course has numbers of its own:
 
     own = ProblemSet()
@@ -63,7 +63,7 @@ class ProblemSet:
         check: str = "",
         solution: str = "",
     ) -> None:
-        """Add a task, or replace the book's of that name; its points come from its hidden tests.
+        """Add a task; its points come from its hidden tests.
 
         question, stub, given (a cell before the stub), check (a cell that students run) and
         solution (a right answer, to try the tests with) are texts with {{ what is drawn }}.
@@ -86,7 +86,7 @@ class ProblemSet:
         self.tasks[name]["rubric"] = tuple(rubric.items())
 
     def leave_out(self, *tasks: str) -> None:
-        """Leave out tasks of the book."""
+        """Leave out tasks of the book, whose names may then be those of tasks of yours."""
         self.left_out |= set(tasks)
 
 

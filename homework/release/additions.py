@@ -49,7 +49,10 @@ def drawn(own: ProblemSet, seed: str, chapter: str) -> dict[str, Any]:
 def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: Path) -> Assignment:
     tasks = {task.name: task for task in assignment.tasks}
     _known(own.left_out, tasks, "leave_out")
+    tasks = {name: task for name, task in tasks.items() if name not in own.left_out}
     for name, made in own.tasks.items():
+        if name in tasks:
+            raise ValueError(f"{name} is an exercise of the book; to replace it, leave it out, too")
         tasks[name] = _made(name, made, values, assignment.chapter)
     _known({task for task, _, _ in own.tests}, tasks, "hidden")
     for name, about, judge in own.tests:
@@ -60,7 +63,7 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: 
         test = Test(judge.__name__, about["points"], _with(judge, values), True, about["says"])
         tasks[name] = replace(tasks[name], tests=(*tasks[name].tests, test))
     in_order = sorted(tasks, key=lambda name: int(name.partition(".")[2]))
-    kept = [tasks[name] for name in in_order if name not in own.left_out]
+    kept = [tasks[name] for name in in_order]
     for task in kept:
         if not task.points > 0:
             raise ValueError(f"task {task.name} has no points; give it a hidden test, or a rubric")

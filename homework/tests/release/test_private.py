@@ -74,7 +74,7 @@ def test_a_free_response_has_a_rubric_and_stands_in_order(merged):
 
 
 def test_the_books_tasks_can_be_replaced_and_left_out(merged):
-    tasks = merged(DRAW + TASK.replace("05.59", "05.2") + 'own.leave_out("05.3")')
+    tasks = merged(DRAW + TASK.replace("05.59", "05.2") + 'own.leave_out("05.2", "05.3")')
     assert "05.3" not in tasks
     assert tasks["05.2"].answer == "x"
     assert len(tasks) == len(OF.tasks) - 1
@@ -99,6 +99,7 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
             DRAW + TASK.replace('stub="x', 'stub="y'),
             "the stub of 05.59 must define x, got 'y = ...'",
         ),
+        (DRAW + TASK.replace("05.59", "05.2"), "05.2 is an exercise of the book"),
         ("own = 3", "a ProblemSet named own, it has 3"),
         (HIDDEN, "n is not drawn"),
         (DRAW + HIDDEN + HIDDEN, "05.1 has two tests named more"),

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from support import ROOT, TAUGHT
 
+from helpers import exercises
 from homework.release.__main__ import main
 from homework.release.assignment import chapter_file, read_assignment
 from homework.release.course import Course
@@ -138,6 +139,19 @@ def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys):
     assert record.seed == "spring"
     notebook = nbformat.read(tmp_path / "a" / "course" / "05.ipynb", 4)
     assert notebook.metadata.homework.edition == record.edition
+
+
+@pytest.mark.parametrize("name", ["03.51", "11.51", "15.51"])
+def test_an_example_is_right_with_the_numbers_of_its_own_course(name):
+    answers = {}
+    for seed in "ab":
+        tasks = Course(name[:2], seed, str(TEMPLATE)).assignment().tasks
+        [task] = [task for task in tasks if task.name == name]
+        exec(task.solution, values := {})
+        answers[seed] = task.tests[0].judge, values[task.answer]
+    for mine, other in ("ab", "ba"):
+        assert exercises.judged(answers[mine][0], answers[mine][1]).state == "Right"
+        assert exercises.judged(answers[mine][0], answers[other][1]).state == "Not right"
 
 
 def test_there_is_a_notebook_for_each_chapter():
