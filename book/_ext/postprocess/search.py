@@ -31,7 +31,7 @@ writeFileSync(target, `bookSearch.data = ${JSON.stringify(bookSearch.build(pages
 """
 INDEX = "_static/search-index.js"
 UNSEARCHED = {"search.html", "genindex.html", "404.html", "book/topics.html"}
-TAUGHT = ("notebooks/", "book/glossary", "book/models", "book/my-gpt", "book/training-faster")
+TAUGHT = ("notebooks/", "book/glossary", "book/images", "book/models", "book/my-gpt", "book/tr")
 SILENT = {"section", "script", "style", "svg", "summary", "button", "form", "h1", "h2", "h3", "dt"}
 QUOTED = ("p", "li", "dd")
 CLOSED = ["details", "form", "figure", "table", "pre", "nav"]

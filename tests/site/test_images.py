@@ -1,0 +1,26 @@
+"""The page *Images as tokens* prints what its code prints, and its sizes agree."""
+
+import re
+
+from support import ROOT
+
+PAGE = (ROOT / "book" / "images-as-tokens.md").read_text("utf-8")
+
+
+def test_code_prints_what_the_page_shows_and_the_key_says(capsys):
+    code, printed = re.findall(r"```(?:python|none)\n(.*?)```", PAGE, re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out == printed
+    key = re.findall(r"^\| \d \| ([\d, ]+) \| (.+) \| (.+) \| (.+) \|$", PAGE, re.M)
+    tokens = [[int(cell.split("=")[-1]) for cell in row[1:]] for row in key]
+    assert printed == f"{tokens}\n" * 2
+    pictured = re.findall(r'<text x="(?:166|190|214|238)" y="\d+">(\d)</text>', PAGE)
+    assert ", ".join(row[0] for row in key) == ", ".join(pictured)
+
+
+def test_patches_fill_the_picture():
+    rows = re.findall(r"(\d+) × \1 \| (\d+) \| ([\d,]+) \| (?:(\d) × \d|none) \| ([\d,]+)", PAGE)
+    assert len(rows) == 4
+    for side, patch, *counts in rows:
+        patches, joined, tokens = (int((n or "1").replace(",", "")) for n in counts)
+        assert (int(side) // int(patch)) ** 2 == patches == tokens * joined**2
