@@ -43,9 +43,10 @@ zip: book        ## pack the site, without the chat model, and the notebooks int
 test: $(READY)   ## run everything: check, every cell, the site and the homework
 	$(BIN)/python tests/run.py
 
-homework: $(READY) ## write a problem set: CHAPTER=05 [OUT=course] [SEED=] [PRIVATE=] [SITE_URL=]
+homework: $(READY) ## write a problem set: CHAPTER=05 [OUT=course] [SEED=] [PRIVATE=] [SITE_URL=] [ROSTER=] [PREVIEW=3]
 	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(or $(OUT),course)" \
-	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
+	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)" \
+	    --roster "$(ROSTER)" --preview "$(or $(PREVIEW),0)"
 
 processors: $(READY) ## run cells and corrections as other processors compute them: [ONLY="05 avx2"]
 	$(BIN)/python tests/run.py processors $(ONLY)

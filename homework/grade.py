@@ -30,6 +30,7 @@ from filelock import Timeout
 
 from homework.command import command, parser
 from homework.intake.collect import HandIn, collected
+from homework.intake.names import Names
 from homework.intake.repair import may_be_of_set
 from homework.intake.roster import Roster
 from homework.intake.roster import read as read_roster
@@ -160,11 +161,16 @@ def grade_all(
     handed = collected(options.source, roster, options.assignment, is_wanted)[options.part]
     if not handed:
         raise ValueError(f"there is nothing to grade in {options.source}")
+    names = (
+        roster.names()
+        if roster
+        else Names.of((text, h.student) for h in handed for text in (h.student, h.name))
+    )
     queue, lock = _open(book, handed, version, options.again), threading.Lock()
     failures: list = []
     lost: list = []
     judged: list[str] = []  # who has results of this run
-    how: dict = {"unsafe": options.without_sandbox, "book": code}
+    how: dict = {"unsafe": options.without_sandbox, "book": code, "names": names}
     if (first := next(queue, None)) is not None:
         how["files"] = _checked(options, sandbox.check_python)  # longer, so only where it matters
         queue = chain([first], queue)
@@ -274,7 +280,7 @@ def graded(worker: Worker, one: HandIn, raw: bytes | None, key: str) -> Record:
     record = replace(record, order=one.order, late=one.late)
     if raw is None:
         return record
-    found = worker.grade(raw)
+    found = worker.grade(raw, one.student)
     return replace(
         record,
         key="" if found.ours else key,
@@ -283,6 +289,7 @@ def graded(worker: Worker, one: HandIn, raw: bytes | None, key: str) -> Record:
         notes=record.notes + found.notes,
         looks=found.looks,
         results=found.results,
+        typed=found.typed,
         before=found.before,
         answers=dict(found.answers),
         responses=dict(found.responses),

@@ -11,6 +11,19 @@ from helpers.exercises.near_misses import (
     near_misses,
     numeric_near_misses,
 )
+from helpers.exercises.values import (
+    SPOKEN,
+    VALUES,
+    drawn,
+    filled,
+    folded,
+    generator,
+    numbers_of,
+    question,
+    spoken,
+    template,
+    values,
+)
 from helpers.exercises.verdict import (
     CHECKS,
     EXPLANATIONS,

@@ -6,13 +6,16 @@ A table registered here is the judge of its exercise; tests hold it to its own e
 import copy
 import inspect
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
+from random import Random
 from typing import Any
 
 import numpy as np
 
+from helpers.exercises.values import mine, values
 from helpers.exercises.verdict import (
     NotYet,
     Wrong,
@@ -147,9 +150,12 @@ class NumericNearMisses:
     otherwise: Reply
     what: str
     positive: str
+    table: Callable[..., dict] | None = None
 
-    def __call__(self, answer: object) -> None:
-        """Judge an answer."""
+    def __call__(self, answer: object, **own: Any) -> None:
+        """Judge an answer, with the values of a student's own question or with the book's."""
+        if own and self.table is not None:
+            return NumericNearMisses(**self.table(**own))(answer)
         given = numbers(answer)
         value = float(array(given.reshape(()) if given.size == 1 else given, (), self.what))
         if value <= 0:
@@ -164,15 +170,19 @@ class NumericNearMisses:
         raise Wrong(text.format(effect=effect))
 
 
-def numeric_near_misses(name: str, **table: Any) -> None:
+def numeric_near_misses(
+    name: str, table: Callable[..., dict], draw: Callable, *texts: str, **book: Any
+) -> None:
     """Register an exercise that asks for a positive number with a given effect.
 
-    right: one such number. within: the effects that are right, both ends included. replies: from
-    the reply to the wrong number (or numbers) that get it, within a percent. otherwise: the reply
-    to all others, or a function of the effect. what: its name. positive: the reply to one that is
-    not. In replies, {effect} is filled in.
+    table: from the question's values to a dict of these. right: one such number. within: the
+    effects that are right, both ends included. replies: from the reply to the wrong number (or
+    numbers) that get it, within a percent. otherwise: the reply to all others, or a function of
+    the effect. what: its name. positive: the reply to one that is not. In replies, {effect} is
+    filled in. draw, texts, book: as for `values`.
     """
-    exercise(name)(NumericNearMisses(**table))
+    exercise(name)(NumericNearMisses(**table(**book), table=table))
+    values(name, draw, lambda **own: table(**own)["right"], *texts, **book)
 
 
 @dataclass(frozen=True)
@@ -182,32 +192,75 @@ class Diagnosis:
     bugs: dict[str, str]
     advice: str
 
-    def __call__(self, answer: object) -> None:
-        """Judge an answer."""
-        if not isinstance(answer, dict) or set(answer) != set(self.bugs):
-            raise Wrong(f"Give a dictionary with an entry for each of {', '.join(self.bugs)}.")
-        still_open = [name for name in self.bugs if not str(answer[name]).strip()]
-        if len(still_open) == len(self.bugs):
+    def of(self, order: Sequence[int] = range(4), seed: int = 0) -> dict[str, str]:
+        """The right answer, where the mistakes come in another order."""
+        names = [*self.bugs.values()]
+        return {student: names[at] for student, at in zip(self.bugs, order, strict=True)}
+
+    def __call__(self, answer: object, **own: Any) -> None:
+        """Judge an answer, with the values of a student's own question or with the book's."""
+        bugs = self.of(**own)
+        if not isinstance(answer, dict) or set(answer) != set(bugs):
+            raise Wrong(f"Give a dictionary with an entry for each of {', '.join(bugs)}.")
+        still_open = [name for name in bugs if not str(answer[name]).strip()]
+        if len(still_open) == len(bugs):
             raise NotYet
         if still_open:
             raise Wrong(f"Still open: {', '.join(still_open)}.")
-        listed = {as_typed(bug) for bug in self.bugs.values()}
+        listed = {as_typed(bug) for bug in bugs.values()}
         unknown = sorted(str(bug) for bug in answer.values() if as_typed(bug) not in listed)
         if unknown:
-            raise Wrong(f"{unknown[0]!r} is not one of the {len(self.bugs)} mistakes on the list.")
-        right = [name for name, bug in self.bugs.items() if as_typed(answer[name]) == as_typed(bug)]
-        if len(right) < len(self.bugs):
+            raise Wrong(f"{unknown[0]!r} is not one of the {len(bugs)} mistakes on the list.")
+        right = [name for name, bug in bugs.items() if as_typed(answer[name]) == as_typed(bug)]
+        if len(right) < len(bugs):
             names = f" ({', '.join(right)})" if right else ""
-            raise Wrong(f"{len(right)} of the {len(self.bugs)} are right{names}. {self.advice}")
+            raise Wrong(f"{len(right)} of the {len(bugs)} are right{names}. {self.advice}")
 
 
-def diagnosis(name: str, bugs: Mapping[str, Any], advice: str) -> None:
+APART = 0.02  # of the outputs of a drawn *Which bug is it?*, at some number: it can be seen
+
+
+def diagnosis(
+    name: str,
+    bugs: Mapping[str, tuple[str, Callable]],
+    advice: str,
+    book: Sequence = (),
+    draw: Callable[[np.random.Generator], Sequence] | None = None,
+) -> Callable[[], Any]:
     """Register an exercise that asks for a dict from student to mistake.
 
-    bugs: the mistakes' names, each alone or in a tuple with what it makes.
+    bugs: by student, a mistake and what it makes of what is given. book: what the book gives.
+    draw: what a student is given in its place; without it the mistakes alone change places.
+    Returns: a function to what is given, if anything, and a dict of outputs by student.
     """
-    names = {student: bug if isinstance(bug, str) else bug[0] for student, bug in bugs.items()}
-    exercise(name)(Diagnosis(names, advice))
+    judge = Diagnosis({student: bug for student, (bug, _) in bugs.items()}, advice)
+    makers = [make for _, make in bugs.values()]
+
+    def given(seed: int) -> Sequence:
+        return draw(np.random.default_rng(seed)) if draw and seed else book
+
+    def drawn(rng: Random) -> dict[str, Any]:
+        order, seed = rng.sample(range(len(bugs)), len(bugs)), 0
+        while draw and not (seed and _apart([make(*given(seed)) for make in makers])):
+            seed = rng.randrange(1, 10**6)
+        return {"order": order, "seed": seed}
+
+    def which_bug() -> Any:
+        own = mine(name) or {"order": range(len(bugs)), "seed": 0}
+        made = [makers[at](*given(own["seed"])) for at in own["order"]]
+        outputs = dict(zip(bugs, made, strict=True))
+        shown = copy.deepcopy(given(own["seed"]))
+        return (*shown, outputs) if len(shown) else outputs
+
+    exercise(name)(judge)
+    values(name, drawn, judge.of)
+    return which_bug
+
+
+def _apart(outputs: list[np.ndarray]) -> bool:
+    """Whether each of them shows a difference from each other, at some number."""
+    pairs = [(a, b) for a, b in combinations(outputs, 2) if a.shape == b.shape]
+    return all(np.abs(a - b).max() > APART for a, b in pairs)
 
 
 def as_typed(name: object) -> str:

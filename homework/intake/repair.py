@@ -38,12 +38,13 @@ class Submission:
     before: own code cells (and given ones that were changed) before the first task. answers: by
     task, the own code cells in order; the text of a free response; no key for a task that was not
     touched. One that a cell of an earlier task answers has a comment for its cell. notes: what is
-    odd.
+    odd. student: the name or number that was filled in.
     """
 
     before: tuple[str, ...]
     answers: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
+    student: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,9 @@ class _Reader:
             self.notes.append(f"there is no cell for: {', '.join(lost)}")
         if not answers and not before:
             self.notes.append("nothing was filled in")
-        return Submission(before, answers, tuple(dict.fromkeys(self.notes)))
+        typed = [_typed(cell.source) for cell in cells if STUDENT.match(cell.source)]
+        notes = tuple(dict.fromkeys(self.notes))
+        return Submission(before, answers, notes, next(filter(None, typed), ""))
 
     # ------------------------------------------------------------- what a cell is
 
@@ -295,6 +298,13 @@ class _Reader:
         text = "\n\n".join(filter(None, texts))
         text = re.sub(r"(data:image/\w+)[^\s)\"']{1000,}", r"\1", text)  # of a pasted picture
         return (text,) if re.search(r"\w", text) else ()
+
+
+def _typed(source: str) -> str:
+    """The text that a cell with a student's name gives."""
+    lines = tree.body[:1] if (tree := parsed(source)) else []
+    found = [getattr(getattr(line, "value", None), "value", "") for line in lines]
+    return next((str(one).strip() for one in found if isinstance(one, str | int)), "")[:80]
 
 
 def _trimmed(source: str) -> str:

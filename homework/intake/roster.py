@@ -29,6 +29,7 @@ from pathlib import Path
 from helpers.files import write_text
 from homework.intake import tables
 from homework.intake.filenames import letters
+from homework.intake.names import Names
 from homework.intake.tables import folded, harmless
 
 CANVAS, WORKSHEET, OTHER = "Canvas gradebook", "Moodle grading worksheet", "table of students"
@@ -102,6 +103,12 @@ class Roster:
         forms = (f"#{text}", f"@{text.casefold()}", _plain(text))
         found = {self._known[form] for form in forms if form in self._known}
         return found.pop() if len(found) == 1 else None
+
+    def names(self) -> Names:
+        """All that students may fill in, also with the last name last."""
+        forms = [(form.lstrip("#@"), one.key) for form, one in self._known.items() if one]
+        turned = [(" ".join(one.name.split(",")[::-1]), one.key) for one in self.students]
+        return Names.of([*forms, *turned], complete=True)
 
     @cached_property
     def _known(self) -> dict[str, Student | None]:

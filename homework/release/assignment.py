@@ -18,7 +18,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from helpers.chapters import BY_NUMBER, TAUGHT
-from helpers.exercises import CHECKS, EXPLANATIONS, Explanation
+from helpers.exercises import CHECKS, EXPLANATIONS, VALUES, Explanation
 from homework.private import FREE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ class Task:
     its question, in order, up to the stub. check: the source of the cell that students run, or "".
     solution: the source of a right answer, or "". rubric: of a free response, what a person looks
     for and the points of each; its solution is a good answer in words, or "". in_numpy: whether the
-    question asks for NumPy.
+    question asks for NumPy. own: whether it may have numbers of each student.
     """
 
     name: str
@@ -67,6 +67,7 @@ class Task:
     solution: str = ""
     rubric: tuple[tuple[str, float], ...] = ()
     in_numpy: bool = False
+    own: bool = False
 
     @property
     def points(self) -> float:
@@ -90,7 +91,7 @@ class Assignment:
 
     install: the chapter's first cell, which gets the helpers where they are missing. secrets: what
     a student edition may not hold, as texts. drawn: numbers of the course: name and value. site:
-    the address of the book, or "".
+    the address of the book, or "". course: with which students' own numbers are drawn, or "".
     """
 
     chapter: str
@@ -101,6 +102,7 @@ class Assignment:
     secrets: tuple[str, ...] = ()
     drawn: tuple[tuple[str, object], ...] = ()
     site: str = ""
+    course: str = ""
 
     @property
     def name(self) -> str:
@@ -197,6 +199,7 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
         check=checks[0].source,
         solution=f"{solved[1]}\n{answer} = {solved[2]}",
         in_numpy=getattr(CHECKS[name], "numpy", False),
+        own=name in VALUES,
     )
 
 

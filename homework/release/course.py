@@ -44,12 +44,17 @@ class Course:
                 "out of fewer points; put it back, or release the problem set again"
             )
         notebook = chapter_file(self.chapter)
-        found = replace(read_assignment(notebook), site=self.site)
+        found = replace(read_assignment(notebook), site=self.site, course=self.code)
         if not self.private:
             return found
         cells = cells_of(notebook)
         first = next(at for at, cell in enumerate(cells) if QUESTION.search(cell.source))
         return with_private(found, Path(self.private), self.seed, cells[1:first])
+
+    @property
+    def code(self) -> str:
+        """What stands for the seed in the edition and draws students' numbers; "" without one."""
+        return hashlib.sha256(self.seed.encode()).hexdigest()[:12] if self.seed else ""
 
     @property
     def private_file(self) -> Path | None:

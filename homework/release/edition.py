@@ -7,12 +7,14 @@ import tomllib
 from collections.abc import Iterator
 
 import nbformat
+import numpy as np
 from nbformat import NotebookNode
 
-from helpers.exercises import answers
+from helpers.exercises import SPOKEN, VALUES, answers, drawn, filled, template
 from homework.release.assignment import QUESTION, ROOT, Assignment, Task
 from homework.release.sections import section
 
+EXERCISE = re.compile(r"> \*\*Exercise \d+\.\*\*")
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ABOUT = """# Problem set {chapter}: {title}
 
@@ -33,6 +35,10 @@ these cannot be imported where your notebook is run.
 """
 ANSWER, TASK = 20, 60  # seconds; what students are told of the sandbox's limits
 PACKAGES = {"ipython": "IPython", "matplotlib": "Matplotlib", "numpy": "NumPy", "torch": "PyTorch"}
+OWN = """from helpers.exercises import numbers_of, question
+
+numbers_of(student, course="{}")"""
+ASKS = "Run the next cell: it asks this question, with numbers of your own."
 STUDENT = 'student = ""  # your name or number, as your course knows you'
 FIRST = "# Run this cell first: it finds the book's functions (helpers).\n"
 
@@ -56,8 +62,9 @@ def edition(assignment: Assignment) -> NotebookNode:
         _cell(nbformat.v4.new_markdown_cell(about), "hw-title", "text"),
         _cell(assignment.install, "install", "given", source=install),
         _cell(nbformat.v4.new_code_cell(STUDENT), "hw-student", "student"),
+        *_own_numbers(assignment),
         *(_cell(cell, cell.id, "given") for cell in assignment.setup),
-        *(cell for task in assignment.tasks for cell in _task_cells(task, assignment.site)),
+        *(cell for task in assignment.tasks for cell in _task_cells(task, assignment)),
     ]
     notebook = nbformat.v4.new_notebook(
         cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}}
@@ -80,9 +87,58 @@ def _allowed() -> dict[str, str]:
     return {"python": project["requires-python"].strip(">= "), "packages": packages}
 
 
-def _task_cells(task: Task, site: str) -> Iterator[NotebookNode]:
-    number = task.name.replace(".", "-")
-    for at, cell in enumerate(task.cells):
+def edition_of(assignment: Assignment, student: str, *, solved: bool = False) -> NotebookNode:
+    """The edition of one student, with their name and their questions; or with right answers."""
+    made = edition(assignment)
+    own = {task.name: task for task in assignment.tasks if task.own}
+    asked = {name for name in own if VALUES[name].texts}
+    kept = []
+    for cell in made.cells:
+        name, kind = cell.metadata.homework.task, cell.metadata.homework.kind
+        if kind == "student":
+            cell.source = STUDENT.replace('""', json.dumps(student, ensure_ascii=False), 1)
+        if name in asked and EXERCISE.match(cell.source) and cell.cell_type == "markdown":
+            source, values = own[name].cells[0].source, drawn(name, assignment.course, student)
+            source = filled(name, template(name, source), values)
+            cell.source = _asked(source, own[name], assignment.site)
+        if solved and name in own and kind == "stub":
+            right = VALUES[name].right(**drawn(name, assignment.course, student))
+            cell.source = f"{own[name].answer} = {_shown(right)}"
+        if not cell.source.startswith("question("):
+            kept.append(cell)
+    for task in (task.name for task in assignment.tasks if solved and task.name in SPOKEN):
+        said, listen_for = SPOKEN[task]
+        text = f"**For the teacher, to ask aloud** ({task}). {said} **Listen for:** {listen_for}"
+        kept.append(_cell(nbformat.v4.new_markdown_cell(text), "spoken", "text"))
+    made.cells = kept
+    return made
+
+
+def _shown(answer: object) -> str:
+    """A right answer as source, its arrays as lists."""
+    if isinstance(answer, tuple):
+        return f"({', '.join(map(_shown, answer))})"
+    return repr(answer.tolist() if isinstance(answer, np.ndarray | np.generic) else answer)
+
+
+def _own_numbers(assignment: Assignment) -> Iterator[NotebookNode]:
+    """The cell that draws a student's numbers, where there are any."""
+    if assignment.course and any(task.own for task in assignment.tasks):
+        cell = nbformat.v4.new_code_cell(OWN.format(assignment.course))
+        yield _cell(cell, "own-numbers", "given")
+
+
+def _task_cells(task: Task, assignment: Assignment) -> Iterator[NotebookNode]:
+    number, site = task.name.replace(".", "-"), assignment.site
+    cells = task.cells
+    if assignment.course and task.own and VALUES[task.name].texts:
+        head, asked = EXERCISE.match(_from_question(cells[0].source)), cells[0].source
+        text = template(task.name, _from_question(asked))
+        source = f'question("{task.name}", r"""\n{text}\n""")'
+        first = nbformat.v4.new_markdown_cell(f"{head[0]} {ASKS}", id=cells[0].id)  # type: ignore[index]
+        cell = nbformat.v4.new_code_cell(source, id=f"asked-{number}")
+        cells = (first, cell, *cells[1:])
+    for at, cell in enumerate(cells):
         if cell is task.stub:
             yield _cell(cell, f"stub-{number}", "stub", task)
         elif cell.cell_type == "code":
@@ -97,7 +153,7 @@ def _task_cells(task: Task, site: str) -> Iterator[NotebookNode]:
 
 def _asked(source: str, task: Task, site: str) -> str:
     """The question without what a chapter says before its first exercise, and with its points."""
-    question, _, rest = source[next(QUESTION.finditer(source)).start() :].partition("\n\n")
+    question, _, rest = _from_question(source).partition("\n\n")
     hidden = sum(test.points for test in task.tests if test.hidden)
     note = f"{task.points:g} point{'s' if task.points != 1 else ''}"
     if task.free:
@@ -110,6 +166,11 @@ def _asked(source: str, task: Task, site: str) -> str:
         title = f"[{found.title}]({found.url})" if is_link else f"*{found.title}*"
         note += f"; the book's section: {title}"
     return f"{question}\n>\n> ({note})\n\n{rest}".rstrip() + "\n"
+
+
+def _from_question(source: str) -> str:
+    """A question's cell without what a chapter says before its first exercise."""
+    return source[next(QUESTION.finditer(source)).start() :]
 
 
 def _held(check: str) -> str:

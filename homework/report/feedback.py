@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from helpers.exercises import SPOKEN, folded
 from helpers.exercises.verdict import FILL_IN
 from homework.release.assignment import Assignment, Task
 from homework.release.sections import Section
@@ -252,6 +253,7 @@ def summary_page(
         look=to_look_at(records),
         waiting=_waiting(records, assignment, marks),
         to_mark=TO_MARK,
+        spoken=[(t.name, SPOKEN[t.name]) for t in assignment.tasks if t.name in SPOKEN],
         STATES=STATES,
     )
 
@@ -328,10 +330,19 @@ def _concerns(records: Sequence[Record]) -> dict[str, list[Concern]]:
         "Notes on files": [
             Concern(record.student, "", note) for record in records for note in record.notes
         ],
-        "What answers use": [
+        "What answers use, and whose numbers they have": [
             Concern(record.student, "", look) for record in records for look in record.looks
         ],
+        "One name filled in by several": list(_same_name(records)),
     }
+
+
+def _same_name(records: Sequence[Record]) -> Iterator[Concern]:
+    """Who filled in the name or number that another did, too, and so has the same questions."""
+    typed = Counter(folded(record.typed) for record in records if record.typed)
+    for record in records:
+        if typed[folded(record.typed)] > 1:
+            yield Concern(record.student, "", record.typed)
 
 
 def _ended(record: Record) -> Iterator[Concern]:

@@ -37,6 +37,7 @@ class Record:
     person marks. when: the day and time of grading. tests: the fingerprint of those it was judged
     by. ours: whether an error is the grader's fault. order: of the file, as `HandIn` has it. seen:
     digests of the files that were collected, this one last. late: whether the platform calls it so.
+    typed: the name or number that was filled in.
     """
 
     student: str
@@ -56,6 +57,7 @@ class Record:
     order: tuple[str, float] = ("", 0.0)
     seen: tuple[str, ...] = ()
     late: bool = False
+    typed: str = ""
 
     def is_later_than(self, order: tuple[str, float], content: str) -> bool:
         """Whether another file came before this one: by what the platform numbers or dates them by,
@@ -102,7 +104,8 @@ class Gradebook:
         """What is known of a student's submission; None where there is nothing whole."""
         try:
             data = json.loads((self.results / f"{student}.json").read_text("utf-8"))
-            results = tuple(Result(**result) for result in data.pop("results"))
+            given = data.pop("results")
+            results = tuple(Result(**r | {"fits": tuple(r.get("fits", ()))}) for r in given)
             data |= {
                 n: tuple(data[n])
                 for n in data.keys() & {"notes", "looks", "order", "seen", "before"}

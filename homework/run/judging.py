@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
+from helpers.exercises import drawn
 from homework.release.assignment import Assignment, Task, Test
 from homework.run import sandbox
 from homework.run.sandbox import Limits, LostError, SandboxClient
-from homework.run.withheld import book_for
+from homework.run.withheld import book_for, numbers_given
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
 OVER = "The time for one submission was over before this part."
+BOOK = "the book"
+FITTING = 5.0  # seconds in which others' numbers are tried on an answer
 MOST_SAID = 2_000  # characters of a message
 BEFORE = ""  # stands for the cells before the first task where a task's name is asked for
 
@@ -29,7 +32,8 @@ BEFORE = ""  # stands for the cells before the first task where a task's name is
 class Result:
     """What came of a test: points of those there are, the judge's state and what it said.
 
-    raised: what a cell of the task raised, "" if nothing.
+    raised: what a cell of the task raised, "" if nothing. fits: with whose numbers, or the book's,
+    an answer is right that is not with one's own.
     """
 
     task: str
@@ -40,6 +44,7 @@ class Result:
     message: str
     hidden: bool = False
     raised: str = ""
+    fits: tuple[str, ...] = ()
 
 
 class StudentError(Exception):
@@ -102,11 +107,14 @@ class Judging:
         unsafe: bool = False,
         last: bool = False,
         files: dict[str, str] | None = None,
+        student: str = "",
+        others: Mapping[str, str] | None = None,
         book: Path,
     ):
         """See `judge`."""
         self.assignment, self.answers, self.before = assignment, answers, before
         self.limits, self.progress, self.last = limits or Limits(), progress, last
+        self.student, self.others = student, others or {}
         self.how: dict[str, Any] = {
             "number": number,
             "unsafe": unsafe,
@@ -172,6 +180,8 @@ class Judging:
         self, client: SandboxClient, hidden: bool
     ) -> Iterator[tuple[str | None, Callable[[], None]]]:
         """What is run, in order, and whose it is: a task's, BEFORE, or None (the release's)."""
+        if self.assignment.course and self.student:
+            yield None, self._given(client, numbers_given(self.assignment, self.student))
         for cell in self.assignment.setup:
             yield None, self._given(client, cell.source)
         if BEFORE not in self.lost:
@@ -222,10 +232,24 @@ class Judging:
         if "error" in answer:
             self._put(task, test, "Not right", answer.get("text") or str(answer["error"]))
             return
-        verdict = exercises.judged(test.judge, answer.get("value"))
+        own = {} if test.hidden else drawn(task.name, self.assignment.course, self.student)
+        own = own if task.own else {}
+        verdict = exercises.judged(partial(test.judge, **own), answer.get("value"))
         if client.lost:  # while the judge called
             raise client.lost
-        self._put(task, test, verdict.state, verdict.message)
+        fits = self._fits(task, test, answer.get("value")) if own else ()
+        self._put(task, test, verdict.state, verdict.message, fits)
+
+    def _fits(self, task: Task, test: Test, answer: object) -> tuple[str, ...]:
+        """In whose editions an answer is right, as far as there is time to look."""
+        found, end = [], time.monotonic() + FITTING
+        for student, whose in {"": BOOK, **self.others}.items():
+            own = drawn(task.name, self.assignment.course, student)
+            if exercises.judged(partial(test.judge, **own), answer).state == "Right":
+                found.append(whose)
+            if time.monotonic() > end:
+                break
+        return tuple(dict.fromkeys(found))
 
     def _attribute_failure(self, name: str | None, ran: list[str], error: LostError) -> None:
         """Somebody pays for a lost process, so that the next one gets further."""
@@ -239,7 +263,9 @@ class Judging:
             if task.name in self.lost:
                 self._put(task, test, "Not right", LOST.format(error))
 
-    def _put(self, task: Task, test: Test, state: str, message: str) -> None:
+    def _put(
+        self, task: Task, test: Test, state: str, message: str, fits: tuple[str, ...] = ()
+    ) -> None:
         points = test.points if state == "Right" else 0.0
         self.results[task.name, test.name] = Result(
             task.name,
@@ -250,6 +276,7 @@ class Judging:
             message[:MOST_SAID],
             test.hidden,
             self.raised.get(task.name, ""),
+            fits if state == "Not right" else (),
         )
 
 
@@ -267,7 +294,8 @@ def judge(
     `progress`, told of each test before it is judged, as task/test, and of each task before
     its cells are run, as task/; `skip`, those of them that are left out because an earlier try
     ended the grader's own process; `unsafe`, without a sandbox; `files`, which that begins with;
-    `book`, as `book_for` gives it;
+    `book`, as `book_for` gives it; `student`, by which own numbers are drawn, and `others`, by whom
+    theirs are, and who each is;
     `last`, where no later try is to come, so that what a busy machine gives no time is charged.
     Raises: SandboxError where there is no sandbox; LostError
     where a cell of the release itself or something outside ends the process.

@@ -22,6 +22,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 import helpers
 from helpers.chapters import BY_NUMBER
+from helpers.exercises import numbers_of
 from homework.intake.cellcode import parsed
 from homework.release.assignment import Assignment
 from homework.run.wire import function_of
@@ -133,9 +134,25 @@ def _without(source: str, name: str, shown: str) -> str:
     return ast.unparse(tree)
 
 
+def numbers_given(assignment: Assignment, student: str) -> str:
+    """The source of a cell that gives what is given to a student in the place of the book's."""
+    folder = BY_NUMBER[int(assignment.chapter)].folder.name
+    numbers_of(student, assignment.course)
+    try:
+        used = _used_of_judges(assignment, folder)
+    finally:
+        numbers_of("", "")
+    name = f"helpers.chapters.{folder}.exercises"
+    return f"import sys, pickle, {name}\nvars(sys.modules[{name!r}]).update(pickle.loads({used!r}))"
+
+
 def _judges(assignment: Assignment, folder: str) -> str:
-    """The text of a chapter's judges: of what its given cells call, what came of it; of the rest
-    that they name the thing itself.
+    return JUDGES.format(_used_of_judges(assignment, folder))
+
+
+def _used_of_judges(assignment: Assignment, folder: str) -> bytes:
+    """Of what given cells call of a chapter's judges, what came of it; of the rest that they name
+    the thing itself.
     """
     judges = importlib.import_module(f"helpers.chapters.{folder}.exercises")
     cells = [*assignment.setup, *(cell for task in assignment.tasks for cell in task.cells[:-1])]
@@ -149,7 +166,7 @@ def _judges(assignment: Assignment, folder: str) -> str:
             value = getattr(judges, node.attr)
             used[node.attr] = partial(copy.deepcopy, value()) if node in called else value
     _Pickler(out := io.BytesIO(), judges.__name__).dump(used)
-    return JUDGES.format(out.getvalue())
+    return out.getvalue()
 
 
 class _Pickler(pickle.Pickler):

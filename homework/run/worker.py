@@ -10,12 +10,14 @@ import contextlib
 import multiprocessing
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from homework.intake.archive import UnreadableError
+from homework.intake.names import Names
 from homework.intake.repair import read_submission
 from homework.release.assignment import Assignment
 from homework.release.course import Course
@@ -28,6 +30,7 @@ from homework.run.withheld import borrowed
 MEMORY = 2**30  # bytes that a judge may take beyond what it has loaded; the machine may have few
 LAST_BUT = "500"  # of 1000, of all that a machine without memory ends: after students' code
 GRACE = 30.0  # seconds beyond those of the limits, for what the judge itself computes
+MOST_ALIKE = 3  # editions; of a right guess among many others nothing is said
 MOST_LOST = 3  # workers that one file may cost
 MOST_RESPONSE = 20_000  # characters of a cell that are kept, and shown
 FAILED = "the grader could not grade this file"
@@ -40,7 +43,8 @@ class Graded:
     """What came of a file: an error, or results, notes, looks for the teacher, the student's cells
     before the first task and of each, and free responses by task.
 
-    ours: whether the error is a fault of the grader's, not of the file's.
+    ours: whether the error is a fault of the grader's, not of the file's. typed: the name or number
+    that was filled in.
     """
 
     error: str = ""
@@ -51,25 +55,52 @@ class Graded:
     before: tuple[str, ...] = ()
     answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
     responses: tuple[tuple[str, str], ...] = ()
+    typed: str = ""
 
 
-def graded(raw: bytes, assignment: Assignment, released, **options: Any) -> Graded:
-    """Read a submitted file and judge it; options as `judge` has them."""
+def graded(
+    raw: bytes,
+    assignment: Assignment,
+    released,
+    *,
+    student: str = "",
+    names: Names | None = None,
+    **options: Any,
+) -> Graded:
+    """Read what a student submitted and judge it; options as `judge` has them."""
     try:
         found = read_submission(raw, released)
     except UnreadableError as error:
         return Graded(error=str(error))
+    names = names or Names({})
+    who, notes = names.whose(found.student, student) if assignment.course else ("", ())
+    options |= {"student": who, "others": names.others(student)}
     results = judge(assignment, found.answers, before=found.before, **options)
     free = {task.name for task in assignment.tasks if task.free}
     shown = {task: tuple(map(_cut, cells)) for task, cells in found.answers.items()}
     return Graded(
         results=tuple(results),
-        notes=found.notes,
-        looks=tuple(borrowed(assignment, found.answers)),
+        notes=(*found.notes, *notes),
+        looks=(*_alike(results), *borrowed(assignment, found.answers)),
         before=tuple(map(_cut, found.before)),
         answers=tuple((task, cells) for task, cells in shown.items() if task not in free),
         responses=tuple((n, "\n\n".join(shown[n])) for n in shown.keys() & free),
+        typed=found.student if assignment.course else "",
     )
+
+
+def _alike(results: list[Result]) -> Iterator[str]:
+    """Whose values wrong answers have, where most of them have the same ones and not by chance."""
+    tasks: dict[str, list[str]] = {}
+    for result in results:
+        for whose in result.fits:
+            tasks.setdefault(whose, []).append(result.task)
+    most = max(map(len, tasks.values()), default=0)
+    alike = [whose for whose, found in tasks.items() if len(found) == most]
+    if len(alike) <= MOST_ALIKE:
+        for whose in alike:
+            verb = "has" if most == 1 else "have"
+            yield f"{', '.join(tasks[whose])} {verb} the values of {whose}'s edition"
 
 
 def _cut(text: str) -> str:
@@ -99,15 +130,15 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def grade(self, raw: bytes) -> Graded:
-        """What comes of a file. Raises: RuntimeError where its process cannot start."""
+    def grade(self, raw: bytes, student: str = "") -> Graded:
+        """What comes of a student's file. Raises: RuntimeError where its process cannot start."""
         skip: list[str] = []
         while True:
             if self.process is None:
                 self._start()
             killed = sandbox.memory_kills()
             try:
-                return self._answer(raw, skip)
+                return self._answer(raw, skip, student)
             except _Lost as lost:
                 self._end()
                 if not self.alone or sandbox.memory_kills() > killed:
@@ -132,10 +163,10 @@ class Worker:
             self._end()
             raise RuntimeError(f"the grader's process does not start: {said}")
 
-    def _answer(self, raw: bytes, skip: list[str]) -> Graded:
+    def _answer(self, raw: bytes, skip: list[str], student: str) -> Graded:
         at, longest = "", self.limits.given + self.limits.task
         with contextlib.suppress(OSError):  # it is lost; the next line says so
-            self.pipe.send((raw, skip))
+            self.pipe.send((raw, skip, student))
         while True:
             kind, content = self._next(at, longest * sandbox.MOST_WALL + GRACE)
             if kind != "judging":
@@ -195,12 +226,12 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
     pipe.send(("ready", None))
     while True:
         try:
-            raw, skip = pipe.recv()
+            raw, skip, student = pipe.recv()
         except EOFError:
             return
         try:
             options = {"limits": limits, "progress": progress, "skip": skip, **how}
-            result = graded(raw, assignment, released, **options)
+            result = graded(raw, assignment, released, student=student, **options)
             pipe.send(("done", result))
         except MemoryError:
             pipe.send(("done", Graded(error=TOO_MUCH)))

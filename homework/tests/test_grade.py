@@ -34,7 +34,7 @@ class Fake:
     def __exit__(self, *_):
         pass
 
-    def grade(self, raw):
+    def grade(self, raw, student=""):
         return Graded(
             results=tuple(
                 Result(task.name, test.name, test.points, test.points, "Right", "", test.hidden)

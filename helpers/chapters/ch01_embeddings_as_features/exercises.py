@@ -1,6 +1,7 @@
 """Checks for chapter 01, embeddings as features."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -14,6 +15,8 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    spoken,
+    values,
     within,
 )
 from helpers.exercises import check as check
@@ -114,38 +117,30 @@ near_misses(
 )
 
 
-BUGS: dict[str, tuple[str, Callable]] = {
-    "Ada": ("mean over everything", lambda x: x - x.mean()),
-    "Ben": ("mean over the sentences of the batch", lambda x: x - x.mean(axis=0, keepdims=True)),
-    "Cleo": ("mean of the token before", lambda x: _mean_before(x)),
-    "Dan": ("mean over the tokens of the sentence", lambda x: x - x.mean(axis=1, keepdims=True)),
-}
-
-
-def which_bug() -> dict[str, Callable]:
-    """Four students' boxes, each from (B, T, C) to the same shape, each with one mistake.
-
-    They give a tensor for a tensor, and an array for anything else.
-    """
-    return {student: _taking_arrays(made) for student, (_, made) in BUGS.items()}
-
-
 def _mean_before(x):
     means = x.mean(axis=2, keepdims=True)
-    return x - np.concatenate([np.zeros_like(means[:, :1]), means[:, :-1]], axis=1)
+    return np.concatenate([np.zeros_like(means[:, :1]), means[:, :-1]], axis=1)
 
 
-def _taking_arrays(function: Callable) -> Callable:
-    def box(x):
-        values = numbers(x)
-        if values.ndim != 3:
-            raise ValueError(f"x must have the shape (B, T, C), got {values.shape}")
-        return torch.tensor(function(values)) if isinstance(x, torch.Tensor) else function(values)
+def _without(mean: Callable, x):
+    """A student's box, which gives a tensor for a tensor, and an array for anything else."""
+    values = numbers(x)
+    if values.ndim != 3:
+        raise ValueError(f"x must have the shape (B, T, C), got {values.shape}")
+    values = values - mean(values)
+    return torch.tensor(values) if isinstance(x, torch.Tensor) else values
 
-    return box
 
-
-diagnosis(
+BUGS: dict[str, tuple[str, Callable]] = {
+    student: (bug, lambda mean=mean: partial(_without, mean))
+    for student, bug, mean in (
+        ("Ada", "mean over everything", lambda x: x.mean()),
+        ("Ben", "mean over the sentences of the batch", lambda x: x.mean(axis=0, keepdims=True)),
+        ("Cleo", "mean of the token before", _mean_before),
+        ("Dan", "mean over the tokens of the sentence", lambda x: x.mean(axis=1, keepdims=True)),
+    )
+}
+which_bug = diagnosis(
     "01.3",
     BUGS,
     "Poke a single number of a block of zeros. In which sentences, tokens and columns does the "
@@ -153,18 +148,33 @@ diagnosis(
 )
 
 
+NUMBERS = {"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+MORE = {"twice": 2} | {f"{word} times": number for word, number in NUMBERS.items()}
+
+
 @exercise("01.4")
-def _size(answer) -> None:
+def _size(answer, times="five", more="twice") -> None:
     size = array(answer, (3,), "The answer (B, T, C)")
     if (size < 1).any() or not close(size, size.round()):
         raise Wrong("B, T and C are whole numbers, at least 1.")
     b, t, c = (int(n) for n in size.round())
     a_reads, c_reads, d_reads = c, b * t, t * c
     summary = f"Here an output of A reads {a_reads} numbers, of C {c_reads}, of D {d_reads}"
-    if d_reads != 5 * a_reads:
+    if d_reads != NUMBERS[times] * a_reads:
         raise Wrong(f"{summary}: D reads {d_reads / a_reads:g} times as many as A.")
-    if c_reads != 2 * d_reads:
+    if c_reads != MORE[more] * d_reads:
         raise Wrong(f"{summary}: C reads {c_reads / d_reads:g} times as many as D.")
+
+
+values(
+    "01.4",
+    lambda rng: {"times": rng.choice([*NUMBERS]), "more": rng.choice([*MORE])},
+    lambda times, more: (4 * MORE[more], NUMBERS[times], 4),
+    "exactly {times} times as many numbers as one of box A",
+    "exactly {more} as many as one of box D",
+    times="five",
+    more="twice",
+)
 
 
 @exercise("01.5")
@@ -203,4 +213,11 @@ explanation(
     "After the sorting each word fetches another word's row.",
     "The numbers in the rows are as good as before, so nothing needs to be trained.",
     "Move each row to the new id of its word.",
+)
+
+spoken(
+    "01.4",
+    "Which of B, T and C did your two equations leave open, and why?",
+    "C is free: the first equation fixes T, the second only the ratio of B to C, so that any "
+    "C at least 1 gives another right answer.",
 )

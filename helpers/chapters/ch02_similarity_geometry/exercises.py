@@ -11,6 +11,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    spoken,
     unpacked,
 )
 from helpers.exercises import check as check
@@ -18,16 +19,18 @@ from helpers.exercises import check as check
 NAMES = ("brook", "river", "pond", "lake", "sand")
 POINTS = np.array([[2.0, 1.0], [8.0, 6.0], [4.0, 4.0], [-1.0, 5.0], [-3.0, -4.0]])
 Given = Float[np.ndarray, "3 3"]
-BUGS = {
-    "Ada": "divided by one length only",
-    "Ben": "columns made length 1, not rows",
-    "Cleo": "divided by squared lengths",
-    "Dan": "centred the rows' cloud first",
-}
 
 
 def _unit(x: Float[np.ndarray, "N C"], axis: int = 1) -> Float[np.ndarray, "N C"]:
     return x / np.linalg.norm(x, axis=axis, keepdims=True)
+
+
+def _lengths(x):
+    return np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def _gram(x):
+    return x @ x.T
 
 
 def _queries():
@@ -120,24 +123,19 @@ near_misses(
 )
 
 
-def which_bug() -> tuple[Given, dict[str, Given]]:
-    """Three vectors of width 3, and four students' matrices of cosines, each with one mistake.
-
-    Returns: X (3, 3), and a dict from the student's name to an output (3, 3).
-    """
-    x = np.array([[2.0, 1.0, 0.0], [1.0, -1.0, 3.0], [0.0, 2.0, 1.0]])
-    dots, lengths = x @ x.T, np.linalg.norm(x, axis=1)
-    centred, columns = _unit(x - x.mean(axis=0)), _unit(x, axis=0)
-    outputs = {
-        "centred the rows' cloud first": centred @ centred.T,
-        "columns made length 1, not rows": columns @ columns.T,
-        "divided by squared lengths": dots / np.outer(lengths, lengths) ** 2,
-        "divided by one length only": dots / lengths[:, None],
-    }
-    return x, {student: outputs[bug] for student, bug in BUGS.items()}
-
-
-diagnosis("02.3", BUGS, "Make each mistake on purpose and compare.")
+BUGS = {
+    "Ada": ("divided by one length only", lambda x: x @ x.T / _lengths(x)),
+    "Ben": ("columns made length 1, not rows", lambda x: _gram(_unit(x, axis=0))),
+    "Cleo": ("divided by squared lengths", lambda x: _gram(x / _lengths(x) ** 2)),
+    "Dan": ("centred the rows' cloud first", lambda x: _gram(_unit(x - x.mean(axis=0)))),
+}
+which_bug = diagnosis(
+    "02.3",
+    BUGS,
+    "Make each mistake on purpose and compare.",
+    [np.array([[2.0, 1.0, 0.0], [1.0, -1.0, 3.0], [0.0, 2.0, 1.0]])],
+    lambda rng: [rng.permuted([[2.0, 1.0, 0.0], [1.0, -1.0, 3.0], [0.0, 2.0, -2.0]], axis=1)],
+)
 
 
 @exercise("02.4")
@@ -204,4 +202,12 @@ explanation(
     "Of two numbers LayerNorm keeps only which one is larger.",
     "Any other data, random points too, would fall into the same two places.",
     "So the two places are made by LayerNorm and say nothing about species.",
+)
+
+spoken(
+    "02.3",
+    "How did you tell your second student from the third?",
+    "A property that one matrix has and the other lacks: ones on the diagonal, symmetry, "
+    "columns of length 1. Trying all four mistakes is right, too, if the student can say what"
+    " each changes.",
 )

@@ -19,6 +19,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    spoken,
     unpacked,
 )
 from helpers.exercises import check as check
@@ -26,12 +27,6 @@ from helpers.exercises import check as check
 IDS = [0, 1, 2, 0, 1, 0, 2, 2, 1, 0, 1, 1, 0, 1, 3]  # token 3 only ends the text
 OTHER_IDS, OTHER_SIZE = [1, 0, 1, 0, 1, 1], 4  # tokens 2 and 3 never come
 COUNTS = np.array([[2, 12, 6], [9, 1, 5], [3, 4, 8]])
-BUGS = {
-    "Ada": "probabilities used as logits",
-    "Ben": "rows and columns swapped",
-    "Cleo": "stopped after ten steps",
-    "Dan": "divided by the grand total",
-}
 STEPS, GOAL = 1000, 0.02  # of exercise 4
 
 
@@ -146,29 +141,27 @@ near_misses(
 )
 
 
-def which_bug():
-    """Counts of three letters, and four students' tables of probabilities, each with one mistake.
-
-    Returns: counts (3, 3), and a dict from the student's name to a table (3, 3).
-    """
-    share, often = bigram.smoothed(COUNTS, 0), COUNTS.sum(axis=1, keepdims=True) / COUNTS.sum()
+def _ten_steps(counts):
+    share, often = bigram.smoothed(counts, 0), counts.sum(axis=1, keepdims=True) / counts.sum()
     logits = np.zeros((3, 3))
     for _ in range(10):
         logits = logits - often * (numerics.softmax(logits) - share)
-    tables = {
-        "rows and columns swapped": bigram.smoothed(COUNTS.T, 0),
-        "divided by the grand total": COUNTS / COUNTS.sum(),
-        "probabilities used as logits": numerics.softmax(share),
-        "stopped after ten steps": numerics.softmax(logits),
-    }
-    return COUNTS.copy(), {student: tables[bug] for student, bug in BUGS.items()}
+    return numerics.softmax(logits)
 
 
-diagnosis(
+BUGS = {
+    "Ada": ("probabilities used as logits", lambda c: numerics.softmax(bigram.smoothed(c, 0))),
+    "Ben": ("rows and columns swapped", lambda c: bigram.smoothed(c.T, 0)),
+    "Cleo": ("stopped after ten steps", _ten_steps),
+    "Dan": ("divided by the grand total", lambda c: c / c.sum()),
+}
+which_bug = diagnosis(
     "03.3",
     BUGS,
     "Make each mistake on purpose and compare. Which of the tables would change if you took more "
     "steps?",
+    [COUNTS],
+    lambda rng: [rng.permuted(rng.permuted(COUNTS, axis=1), axis=0)],
 )
 
 
@@ -252,3 +245,11 @@ def _(answer):
     at, often = Counter(x[:, 0].tolist()).most_common(1)[0]
     if often > 80:  # of 400, where 33 are to be expected
         raise Wrong(f"Of {batch} windows {often} begin at {at}. Each should be equally likely.")
+
+
+spoken(
+    "03.3",
+    "Take the first row of one of your tables. How did it come out of the counts?",
+    "The student divides the right counts (a row, a column, all) and says by what, and that "
+    "softmax would come after logits only.",
+)

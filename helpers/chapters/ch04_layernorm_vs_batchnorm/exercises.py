@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
 
 from helpers import minigpt
 from helpers.exercises import (
@@ -19,6 +18,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numeric_near_misses,
+    spoken,
     unpacked,
 )
 from helpers.exercises import check as check
@@ -151,47 +151,66 @@ near_misses(
 )
 
 
-BUGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "Ada": ("mean not subtracted", {"centred": False}),
-    "Ben": ("divided by n - 1", {"ddof": 1}),
-    "Cleo": ("columns in place of rows", {"axis": 0}),
-    "Dan": ("eps outside the root", {"outside": True}),
+def _table(rng):
+    """A table of 4 tokens with 5 features."""
+    return [rng.standard_normal((4, 5)) * 2 + 1]
+
+
+BUGS = {
+    "Ada": ("mean not subtracted", partial(_layer_norm, eps=BUG_EPS, centred=False)),
+    "Ben": ("divided by n - 1", partial(_layer_norm, eps=BUG_EPS, ddof=1)),
+    "Cleo": ("columns in place of rows", partial(_layer_norm, eps=BUG_EPS, axis=0)),
+    "Dan": ("eps outside the root", partial(_layer_norm, eps=BUG_EPS, outside=True)),
 }
 
 
-def which_bug() -> tuple[Float[np.ndarray, "4 5"], dict[str, Float[np.ndarray, "4 5"]]]:
-    """A table of 4 tokens with 5 features, and four students' layer norms of it, wrong in one way.
-
-    Returns: x (4, 5), and a dict from the student's name to an output (4, 5).
-    """
-    x = np.random.default_rng(43).standard_normal((4, 5)) * 2 + 1
-    return x, {who: _layer_norm(x, eps=BUG_EPS, **choice) for who, (_, choice) in BUGS.items()}
-
-
-diagnosis(
+which_bug = diagnosis(
     "04.3",
     BUGS,
     "Which sums along rows and columns must be 0? Where both fit, make each mistake on purpose and "
     "compare.",
+    _table(np.random.default_rng(43)),
+    _table,
 )
 
 REACHED = "With this deviation of the input the output has {effect:.3g}."
+PARTS = {"one half": 1 / 2, "one third": 1 / 3, "one quarter": 1 / 4, "three quarters": 3 / 4}
+
+
+def _half_way(eps, part):
+    """For ε inside the root, as a decimal, and a part of PARTS."""
+    number, share = float(eps), PARTS[part]
+    square = number * share**2 / (1 - share**2)
+    return {
+        "right": square**0.5,
+        "effect": lambda sigma: sigma / np.sqrt(sigma**2 + number),
+        # σ within a percent: the effect moves by 1 − share² of it
+        "within": tuple(share * (1 + sign * 0.0106 * (1 - share**2)) for sign in (-1, 1)),
+        "replies": {
+            f"{REACHED} You solved it for ε outside the root.": (number * share / (1 - share),),
+            f"{REACHED} Is this a deviation, or its square?": (square,),
+        },
+        "otherwise": lambda reached: (
+            f"{REACHED} That is near. It should be within a percent."
+            if abs(reached - share) <= 0.05
+            else REACHED
+        ),
+        "what": "The deviation",
+        "positive": "A deviation is positive.",
+    }
+
+
 numeric_near_misses(
     "04.4",
-    right=(1e-5 / 3) ** 0.5,
-    effect=lambda sigma: sigma / np.sqrt(sigma**2 + 1e-5),
-    within=(0.496, 0.504),  # σ within a percent: the effect moves by three quarters of it
-    replies={
-        f"{REACHED} You solved it for ε outside the root.": (1e-5,),
-        f"{REACHED} Is this a deviation, or its square?": (1e-5 / 3,),
+    _half_way,
+    lambda rng: {
+        "eps": f"0.{'0' * rng.choice([2, 3, 4])}{rng.randint(1, 9)}",
+        "part": rng.choice([*PARTS]),
     },
-    otherwise=lambda reached: (
-        f"{REACHED} That is near. It should be within a percent."
-        if abs(reached - 0.5) <= 0.05
-        else REACHED
-    ),
-    what="The deviation",
-    positive="A deviation is positive.",
+    "With ε = {eps} inside",
+    "a standard deviation of {part}?",
+    eps="0.00001",
+    part="one half",
 )
 
 
@@ -308,4 +327,11 @@ piece(
             lambda self, x: self.weight * (F.layer_norm(x, (6,), eps=self.eps) + self.bias)
         ),
     },
+)
+
+spoken(
+    "04.4",
+    "How did you get from the part that you were given to σ?",
+    "Squaring: σ² is the part squared times σ² + ε, solved for σ², and the root at the end. ε"
+    " matters because it is as large as σ².",
 )

@@ -1,7 +1,8 @@
 """Checks for chapter 05, attention worked by hand."""
 
+from itertools import pairwise
+
 import numpy as np
-from jaxtyping import Float
 
 from helpers import numerics
 from helpers.exercises import (
@@ -13,15 +14,16 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    spoken,
     unpacked,
+    values,
 )
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
 KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2], [-0.5, -0.8], [0.6, -0.6]])
-FOX, STREAM = 0, 2
+FOX = 0
 MAX_TOKENS = 1000  # of exercise 5, whose scores are as many squared
-Given = Float[np.ndarray, "3 4"]
 
 
 def _examples(*sizes: tuple[int, int, int, int]):
@@ -113,30 +115,78 @@ BUGS = {
 }
 
 
-def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
-    """q, k, v of three tokens of width 4, and four students' outputs, each with one mistake.
-
-    Returns: q, k, v (3, 4), and a dict from the student's name to an output (3, 4).
-    """
-    rng = np.random.default_rng(7)
-    q, k, v = (np.round(rng.normal(size=(3, 4)), 1) for _ in range(3))
-    return q, k, v, {student: made(q, k, v) for student, (_, made) in BUGS.items()}
+def _given(rng):
+    """q, k and v of three tokens of width 4."""
+    return [np.round(rng.normal(size=(3, 4)), 1) for _ in range(3)]
 
 
-diagnosis("05.3", BUGS, "Make each mistake on purpose and compare.")
+which_bug = diagnosis(
+    "05.3",
+    BUGS,
+    "Make each mistake on purpose and compare.",
+    _given(np.random.default_rng(7)),
+    _given,
+)
+
+
+WORDS = ("fox", "cross", "stream", "because", "it")
+NEIGHBOURS = list(pairwise([0, 2, 1, 3, 4, 0]))  # on the rubber band round the keys
+
+
+def _angle_and_length(first, second, least, most, **_):
+    """Perpendicular to what lies between two keys, away from the others."""
+    a, b = (KEYS[WORDS.index(word)] for word in (first, second))
+    angle = np.degrees(np.arctan2(*(a - b)[::-1])) - 90
+    direction = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+    if direction @ (a - KEYS.mean(axis=0)) < 0:
+        angle, direction = angle + 180, -direction
+    lengths = np.linspace(0.5, 40, 4000)
+    shares = softmax(np.outer(lengths, KEYS @ direction) / np.sqrt(2))
+    together = shares[:, [WORDS.index(first), WORDS.index(second)]].sum(axis=1)
+    return angle, lengths[int((together >= (least + min(most, 0.99)) / 2).argmax())]
+
+
+def _two_words(rng):
+    a, b = rng.choice(NEIGHBOURS)
+    share = rng.randint(80, 95) / 100
+    bounds = {"least": share, "most": share + 0.02}
+    how = f"between {share:.2f} and {share + 0.02:.2f}"
+    return {
+        "first": WORDS[a],
+        "second": WORDS[b],
+        "together": how,
+        "sliders": "The sliders",
+        **bounds,
+    }
 
 
 @exercise("05.4")
-def _setting(answer) -> None:
+def _setting(answer, first="fox", second="stream", least=0.95, most=1.0, **_) -> None:
     angle, length = array(answer, (2,), "The answer (angle, length)")
     query = length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
     weights = softmax(KEYS @ query / np.sqrt(2))
-    fox, stream = weights[FOX], weights[STREAM]
-    if abs(fox - stream) > 0.02:
-        apart = f"they are {abs(fox - stream):.3f} apart"
-        raise Wrong(f"Here fox gets {fox:.3f} and stream {stream:.3f}: {apart}.")
-    if fox + stream < 0.95:
-        raise Wrong(f"They are level, but together they take only {fox + stream:.2f}.")
+    a, b = weights[WORDS.index(first)], weights[WORDS.index(second)]
+    if abs(a - b) > 0.02:
+        raise Wrong(f"Here {first} gets {a:.3f} and {second} {b:.3f}: {abs(a - b):.3f} apart.")
+    if not least <= a + b <= most:
+        only = "only " if a + b < least else ""
+        raise Wrong(f"They are level, but together they take {only}{a + b:.3f}.")
+
+
+values(
+    "05.4",
+    _two_words,
+    _angle_and_length,
+    "*{first}* and *{second}* can be read equally",
+    "together they take {together}.",
+    "{sliders} show you roughly",
+    first="fox",
+    second="stream",
+    together="at least 0.95",
+    sliders="No setting of the sliders does it, but they",
+    least=0.95,
+    most=1.0,
+)
 
 
 @exercise("05.5")
@@ -168,21 +218,55 @@ explanation(
 )
 
 
+def _sources(rng):
+    order = rng.sample(range(5), 5)
+    while any(order[t] in (t, t - 1) for t in range(5)):
+        rng.shuffle(order)
+    said = ", ".join(f"token {t} that of token {order[t]}" for t in range(1, 5))
+    wanted = f"token 0 receives the value of token {order[0]}, {said}, each to within 0.001"
+    return {"title": "Read one token", "wanted": wanted, "which": "token to read", "order": order}
+
+
 @exercise("05.7")
-def _previous_token(answer) -> None:
+def _previous_token(answer, order=(None, 0, 1, 2, 3), **_) -> None:
     q, k, v = map(numbers, unpacked(answer, 3, "Give the three arrays as a tuple (q, k, v)."))
     if q.ndim != 2 or q.shape != k.shape or len(q) != 5:
         raise Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
     if not np.array_equal(v, np.eye(5)):
         raise Wrong("v should be the 5 by 5 identity matrix.")
     output = numerics.attention(q, k, v)
-    off = np.abs(output[1:] - v[:-1]).max(axis=1)
-    if (off <= 0.001).all():
+    off = [
+        0 if at is None else np.abs(row - v[at]).max()
+        for row, at in zip(output, order, strict=True)
+    ]
+    if max(off) <= 0.001:
         return
-    token = int(off.argmax()) + 1
+    token = int(np.argmax(off))
     most = int(output[token].argmax())
-    if most != token - 1:
+    if most != order[token]:
         raise Wrong(f"Token {token} reads token {most} most.")
     raise Wrong(
         f"Token {token} reads the right one, but only with weight {output[token, most]:.5f}."
     )
+
+
+values(
+    "05.7",
+    _sources,
+    lambda order=(0, 0, 1, 2, 3), **_: (30 * np.eye(5)[[*order]], np.eye(5), np.eye(5)),
+    "**{title}.**",
+    "so that {wanted}. Give",
+    "the key of the {which},",
+    title="Read the token before",
+    wanted="token t receives the value of token t − 1 to within 0.001, for t = 1 … 4; token 0 may "
+    "receive anything",
+    which="token before",
+)
+
+spoken(
+    "05.4",
+    "How did you find your angle, and what did you do to the length afterwards?",
+    "The query is perpendicular to the difference of the two keys, so their scores are equal;"
+    " of two such directions the one towards them. The length does not change who is level, "
+    "only how much the two take together.",
+)

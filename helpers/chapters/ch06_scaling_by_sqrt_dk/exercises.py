@@ -11,6 +11,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numeric_near_misses,
+    spoken,
     unpacked,
 )
 from helpers.exercises import check as check
@@ -71,47 +72,58 @@ near_misses(
 )
 
 
-BUGS = {  # and what each divided by
-    "Ada": ("root of the number of keys", 5.0),
-    "Ben": ("width of the head, no root", 16.0),
-    "Cleo": ("not divided", 1.0),
-    "Dan": ("root of the model's width", 8.0),
+BUGS = {
+    "Ada": ("root of the number of keys", lambda q, k: softmax(q @ k.T / 5)),
+    "Ben": ("width of the head, no root", lambda q, k: softmax(q @ k.T / 16)),
+    "Cleo": ("not divided", lambda q, k: softmax(q @ k.T)),
+    "Dan": ("root of the model's width", lambda q, k: softmax(q @ k.T / 8)),
 }
 
 
-def which_bug():
-    """Queries and keys of 25 tokens, width 16, and four students' weights, wrongly divided.
-
-    Returns: q, k (25, 16), and a dict from the student's name to weights (25, 25).
-    """
-    q, k = np.random.default_rng(6).standard_normal((2, 25, 16))
-    return q, k, {who: softmax(q @ k.T / divisor) for who, (_, divisor) in BUGS.items()}
+def _given(rng):
+    """Queries and keys of 25 tokens, width 16."""
+    return rng.standard_normal((2, 25, 16))
 
 
-diagnosis(
+which_bug = diagnosis(
     "06.3",
     BUGS,
     "Work out the divisor that each mistake makes, and compare what it gives with the whole array "
     "of each student.",
+    _given(np.random.default_rng(6)),
+    _given,
 )
 
 SPREAD = "The scores then begin with a standard deviation of {effect:.3g}."
+
+
+def _spread(C, D):
+    return {
+        "right": C**-0.5 * D**-0.25,
+        "effect": lambda std: C * std**2 * D**0.5,
+        "within": (0.95, 1.05),
+        "replies": {
+            f"{SPREAD} Your number enters twice, once through q and once through k.": (
+                C**-0.5,
+                D**-0.5,
+                1 / C,
+                1 / (C * D**0.5),
+            )
+        },
+        "otherwise": SPREAD,
+        "what": "The standard deviation",
+        "positive": "A standard deviation is positive.",
+    }
+
+
 numeric_near_misses(
     "06.4",
-    right=1 / (64**0.5 * 256**0.25),
-    effect=lambda std: 64 * std**2 * 256**0.5,
-    within=(0.95, 1.05),
-    replies={
-        f"{SPREAD} Your number enters twice, once through q and once through k.": (
-            1 / 8,
-            1 / 16,
-            1 / 64,
-            1 / 1024,
-        )
-    },
-    otherwise=SPREAD,
-    what="The standard deviation",
-    positive="A standard deviation is positive.",
+    _spread,
+    lambda rng: {"C": 8 * rng.randint(3, 40), "D": rng.choice([16, 81, 144, 400, 625, 1296])},
+    "width C = {C}",
+    "width D = {D}",
+    C=64,
+    D=256,
 )
 
 
@@ -144,4 +156,11 @@ explanation(
     "The range of possible totals grows in proportion to that number.",
     "So totals near the ends of the range become less likely.",
     "In the same way scores spread as √D, while the largest possible one grows as D.",
+)
+
+spoken(
+    "06.4",
+    "Where do your two widths come in, and with which powers?",
+    "An entry of q has C times the variance; the score adds D products of two such entries. "
+    "So σ goes as C to the power −1/2 and D to the power −1/4.",
 )

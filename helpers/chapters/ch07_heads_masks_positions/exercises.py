@@ -18,19 +18,15 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    spoken,
     unpacked,
+    values,
 )
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 from helpers.numerics import softmax
 
 Tokens = Float[np.ndarray, "T C"]
-BUGS = {
-    "Ada": "mask after softmax",
-    "Ben": "axes not moved",
-    "Cleo": "no output projection",
-    "Dan": "root of C",
-}
 
 
 def _mask_of(function, new: int, total: int):
@@ -132,22 +128,28 @@ near_misses(
 )
 
 
-def which_bug() -> tuple[Tokens, dict[str, Tokens], dict[str, Tokens]]:
-    """Four tokens, four weight matrices, and what four students took for attention with two heads.
-
-    Returns: x (4, 6), a dict of W_Q, W_K, W_V, W_O (6, 6), and a dict from name to (4, 6).
-    """
-    rng = np.random.default_rng(7)
+def _given(rng):
+    """Four tokens of width 6, and the four weight matrices of two heads."""
     x, matrices = rng.standard_normal((4, 6)).round(1), rng.standard_normal((4, 6, 6)).round(1)
-    weights = dict(zip(("W_Q", "W_K", "W_V", "W_O"), matrices, strict=True))
-    return x, weights, {who: _heads(x, **weights, H=2, bug=bug) for who, bug in BUGS.items()}
+    return x, dict(zip(("W_Q", "W_K", "W_V", "W_O"), matrices, strict=True))
 
 
-diagnosis(
+BUGS = {
+    student: (bug, lambda x, weights, bug=bug: _heads(x, **weights, H=2, bug=bug))
+    for student, bug in (
+        ("Ada", "mask after softmax"),
+        ("Ben", "axes not moved"),
+        ("Cleo", "no output projection"),
+        ("Dan", "root of C"),
+    )
+}
+which_bug = diagnosis(
     "07.3",
     BUGS,
     "Compute the first token's output by hand: it reads only itself, so the divisor is no matter "
     "there.",
+    _given(np.random.default_rng(7)),
+    _given,
 )
 
 
@@ -163,17 +165,33 @@ def scores_by_distance(query: Float[np.ndarray, " D"]) -> Float[np.ndarray, "32"
 
 
 @exercise("07.4")
-def _five_back(answer) -> None:
+def _so_far_back(answer, back=5) -> None:
     one_line = np.shape(answer) in ((1, 8), (8, 1))
     query = array(answer, np.shape(answer) if one_line else (8,), "The query")
     scores = scores_by_distance(query.ravel())
     best = int(scores.argmax())
     if scores.max() - np.delete(scores, best).max() <= 1e-6 * np.abs(scores).max():
         raise Wrong("No single position scores highest with this query.")
-    if scores.argmin() == 5:
+    if scores.argmin() == back:
         raise Wrong("This query scores lowest where it should score highest.")
-    if best != 5:
+    if best != back:
         raise Wrong(f"With this query the key {best} back scores highest.")
+
+
+def _turned_back(back):
+    """Eight ones, turned as those of a position so far back are."""
+    rates = 10_000 ** -(np.arange(4) / 4)
+    a, b = np.cos(back * rates), np.sin(back * rates)
+    return np.concatenate([a + b, a - b])
+
+
+values(
+    "07.4",
+    lambda rng: {"back": rng.randint(2, 25)},
+    _turned_back,
+    "the key exactly {back} positions back",
+    back=5,
+)
 
 
 def _two_layers(x: Tokens) -> Tokens:
@@ -347,4 +365,12 @@ piece(
         "The heads lie side by side, but `out` does not join them.": _causal(),
         "There is one head of width C; H heads of width C / H are wanted.": _joined(heads=1),
     },
+)
+
+spoken(
+    "07.4",
+    "Why is your query turned that way, and not the other?",
+    "Scores depend on how far apart the two stand. Turned by as many positions the query "
+    "points as the key does after its own rotation; the other way it would ask for a later "
+    "token.",
 )

@@ -1,5 +1,7 @@
 """Checks for chapter 08, residual, Add & Norm, feed-forward."""
 
+from functools import cache, partial
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -15,7 +17,9 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numeric_near_misses,
+    spoken,
     unpacked,
+    values,
 )
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
@@ -142,17 +146,17 @@ BUGS = {
 }
 
 
-def which_bug() -> tuple[Students, Students, dict[str, Students]]:
-    """A token matrix, a sub-layer's answer, and what four students took for Add & Norm of them.
-
-    Returns: x, y (4, 3), and a dict from the student's name to an array (4, 3).
-    """
-    x, y = np.random.default_rng(8).standard_normal((2, 4, 3)).round(1)
-    return x, y, {student: made(x, y) for student, (_, made) in BUGS.items()}
+def _given(rng):
+    """A token matrix and a sub-layer's answer."""
+    return rng.standard_normal((2, 4, 3)).round(1)
 
 
-diagnosis(
-    "08.3", BUGS, "Look at the mean and at the sum of squares of each row and of each column."
+which_bug = diagnosis(
+    "08.3",
+    BUGS,
+    "Look at the mean and at the sum of squares of each row and of each column.",
+    _given(np.random.default_rng(8)),
+    _given,
 )
 
 
@@ -183,19 +187,38 @@ def _gradient_through_one(factor: float, seed: int, layers: int = 24) -> float:
     return gradient.square().mean().sqrt().item()
 
 
+AT_ONE = cache(partial(gradient_through, 1.0))
+
+
+def _kept(goal, times):
+    return {
+        "right": (18**0.5 * times ** (1 / 24)) ** 0.5,  # √3 for the first layer, √6 for the second
+        "effect": lambda factor: AT_ONE() * np.float64(factor) ** 48 / times,  # of 48 linear maps
+        "within": (0.5, 2),
+        "replies": {},
+        "otherwise": lambda arrived: (
+            "With this factor {effect:.2g} of the gradient that should arrives: too little."
+            if arrived < 0.5
+            else "With this factor the gradient is {effect:.2g} times what it should be: too much."
+        ),
+        "what": "The factor",
+        "positive": "The factor is positive.",
+    }
+
+
+def _goal(rng):
+    times = rng.choice([5, 20, 50, 100, 200, 500, 1000, 2000])
+    how, size = rng.choice([("grow to", times), ("shrink to 1 /", 1 / times)])
+    return {"goal": f"{how} {times} times their RMS", "times": size}
+
+
 numeric_near_misses(
     "08.4",
-    right=18**0.25,  # √3 for the first layer and √6 for the second, evenly
-    effect=gradient_through,
-    within=(0.5, 2),
-    replies={},
-    otherwise=lambda arrived: (
-        "With this factor {effect:.2g} of the gradient arrives: too little."
-        if arrived < 0.5
-        else "With this factor the gradient has grown to {effect:.2g}: too much."
-    ),
-    what="The factor",
-    positive="The factor is positive.",
+    _kept,
+    _goal,
+    "so that gradients {goal} to within a factor of 2",
+    goal="keep their RMS",
+    times=1,
 )
 
 
@@ -230,7 +253,7 @@ explanation(
 
 
 @exercise("08.7")
-def _largest(answer) -> None:
+def _largest(answer, p=1, q=1, **_) -> None:
     answer = unpacked(answer, 4, "Give the four arrays as a tuple (W1, b1, W2, b2).")
     width = np.shape(answer[0])[-1] if np.ndim(answer[0]) == 2 else 0
     if width > 3:
@@ -243,6 +266,7 @@ def _largest(answer) -> None:
     small = np.random.default_rng(87).uniform(-5, 5, (200, 2))
     x = np.concatenate([small, 1e6 * small])  # a bias may shift what is small, not every number
     found = (np.maximum(x @ W1 + b1, 0) @ W2 + b2)[:, 0]
+    x = x * [p, q]
     off = np.abs(found - x.max(axis=1)) > 1e-6 * np.maximum(1, np.abs(x).max(axis=1))
     if not off.any():
         return
@@ -252,8 +276,30 @@ def _largest(answer) -> None:
         raise Wrong("Right for small numbers only: try (−1,000,000, −2,000,000).")
     if close(found, np.maximum(x.max(axis=1), 0)) or not off[(x > 0).all(axis=1)].any():
         raise Wrong("Right where both are positive. ReLU deletes what is negative: try (−1, −2).")
-    a, b = x[off.argmax()]
+    a, b = x[off.argmax()] / [p, q]
     raise Wrong(f"For ({a:.2f}, {b:.2f}) it gives {found[off.argmax()]:.3f}.")
+
+
+def _multiples(rng):
+    p, q = rng.sample(range(2, 12), 2)
+    return {"p": p, "q": q, "a": f"{p}a", "b": f"{q}b"}
+
+
+values(
+    "08.7",
+    _multiples,
+    lambda p=1, q=1, **_: (
+        np.array([[p, 0, 0], [-q, q, -q]]),
+        np.zeros(3),
+        np.array([[1], [1], [-1]]),
+        np.zeros(1),
+    ),
+    "that gives max({a}, {b}) for every",
+    "max({a}, {b}) = {b} + max({a} − {b}, 0).",
+    "let a number {b} through",
+    a="a",
+    b="b",
+)
 
 
 piece(
@@ -276,4 +322,11 @@ piece(
             lambda self, x: x + self.down(F.gelu(self.up(x)))
         ),
     },
+)
+
+spoken(
+    "08.7",
+    "Which of your three neurons is at work for a = 1, b = 2, and which for a = 2, b = 1?",
+    "One neuron holds the difference and is silent where it is negative; the two others carry"
+    " one number through, whatever its sign.",
 )

@@ -16,13 +16,14 @@ from helpers.exercises import (
     near_misses,
     numbers,
     numeric_near_misses,
+    spoken,
     unpacked,
 )
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
 Tokens = Float[np.ndarray, "4 3"]  # four tokens of width 3
-BLOCKS, SQUARE = 64, 0.25  # of exercise 5
+SQUARES = {"¼": 1 / 4, "½": 1 / 2, "⅛": 1 / 8, "⅕": 1 / 5, "⅓": 1 / 3}  # of exercise 5
 
 
 def _normalised(x: np.ndarray) -> np.ndarray:
@@ -169,55 +170,65 @@ BUGS = {
 }
 
 
-def which_bug() -> tuple[Tokens, Float[np.ndarray, "3 3"], dict[str, Tokens]]:
-    """Four tokens, the matrix of a sub-layer, and what four students took for a pre-norm step.
-
-    The sub-layer is f(z) = z·W. Returns: x (4, 3), W (3, 3), and a dict from the student's name
-    to an array (4, 3).
-    """
-    rng = np.random.default_rng(9)
-    x, W = (3 * rng.standard_normal((4, 3))).round(1), rng.standard_normal((3, 3)).round(1)
-    return x, W, {student: made(x, W) for student, (_, made) in BUGS.items()}
+def _given(rng):
+    """Four tokens, and the matrix W of the sub-layer z·W."""
+    return (3 * rng.standard_normal((4, 3))).round(1), rng.standard_normal((3, 3)).round(1)
 
 
-diagnosis(
+which_bug = diagnosis(
     "09.4",
     BUGS,
     "Look at the mean and the squares of each row, of the output and of what it differs by from x.",
+    _given(np.random.default_rng(9)),
+    _given,
 )
 
 
-def _left(factor: float) -> float:
-    """What is left of x in the mean square, after all sub-layers of all blocks."""
-    return (1 + factor**2 * SQUARE) ** (-2 * BLOCKS)
+def _left(blocks, outputs, square):
+    """What is left of x in the mean square, after so many outputs of a mean square of SQUARES."""
+    size = SQUARES[square]
+    return {
+        "right": ((2 ** (1 / outputs) - 1) / size) ** 0.5,
+        "effect": lambda factor: (1 + factor**2 * size) ** -outputs,
+        "within": (0.45, 0.55),
+        "replies": {
+            "This is the factor of small writes. With it {effect:.0%} is left, more than asked.": (
+                outputs**-0.5,
+            ),
+            "That would be right for one sub-layer a block. How many outputs are added?": (
+                ((2 ** (1 / blocks) - 1) / size) ** 0.5,
+            ),
+            "A factor on the outputs changes their mean square by its square.": (
+                (2 ** (1 / outputs) - 1) / size,
+            ),
+            "With yours {effect:.0%} is left: they need not be as small as that.": (
+                1 / blocks,
+                1 / outputs,
+            ),
+        },
+        "otherwise": lambda left: (
+            "With yours {effect:.2g} of the stream is left of x: too "
+            + ("little." if left < 0.5 else "much.")
+        ),
+        "what": "The factor",
+        "positive": "The factor is positive.",
+    }
+
+
+def _blocks(rng):
+    blocks = rng.randint(20, 100)
+    return {"blocks": blocks, "outputs": 2 * blocks, "square": rng.choice([*SQUARES])}
 
 
 numeric_near_misses(
     "09.5",
-    right=((2 ** (1 / (2 * BLOCKS)) - 1) / SQUARE) ** 0.5,
-    effect=_left,
-    within=(0.45, 0.55),
-    replies={
-        "This is the factor of small writes. With it {effect:.0%} is left, more than is asked.": (
-            (2 * BLOCKS) ** -0.5,
-        ),
-        "That would be right for one sub-layer a block. How many outputs are added?": (
-            ((2 ** (1 / BLOCKS) - 1) / SQUARE) ** 0.5,
-        ),
-        "A factor on the outputs changes their mean square by its square.": (
-            (2 ** (1 / (2 * BLOCKS)) - 1) / SQUARE,
-        ),
-        "With yours {effect:.0%} is left: they need not be as small as that.": (
-            1 / BLOCKS,
-            1 / (2 * BLOCKS),
-        ),
-    },
-    otherwise=lambda left: (
-        "With yours {effect:.2g} of the stream is left of x: too "
-        + ("little." if left < 0.5 else "much.")
-    ),
-    what="The factor",
-    positive="The factor is positive.",
+    _left,
+    _blocks,
+    "Take {blocks} post-norm blocks whose outputs have mean square {square} ",
+    "{blocks} blocks add {outputs} outputs",
+    blocks=64,
+    outputs=128,
+    square="¼",
 )
 
 
@@ -306,4 +317,12 @@ piece(
             lambda self, x: x + self.attention(self.norm_1(x)) + self.feed_forward(self.norm_2(x))
         ),
     },
+)
+
+spoken(
+    "09.5",
+    "Where does your number of blocks come in?",
+    "Each block adds two outputs, and each norm shrinks what was there by the same factor, so"
+    " the factors multiply, 2 times as many as there are blocks; half of the mean square is "
+    "left.",
 )

@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -18,13 +19,14 @@ from helpers.exercises import (
     exercise,
     near_misses,
     numeric_near_misses,
+    spoken,
     unpacked,
     within,
 )
 from helpers.exercises import check as check
 
 WIDTHS = (100, 400, 100, 400, 100, 400, 100)
-TIMES, LAYERS, WIDTH = 1000, 24, 100
+TIMES = {"hundredfold": 100, "thousandfold": 1000, "millionfold": 10**6}  # of exercise 4
 
 
 near_misses(
@@ -87,57 +89,76 @@ near_misses(
 )
 
 
-BUGS: dict[str, tuple[str, Callable[[int, int], float]]] = {  # and the spread that each draws with
-    "Ada": ("fan-out in place of fan-in", lambda i, o: (2 / o) ** 0.5),
-    "Ben": ("no factor 2 for ReLU", lambda i, o: (1 / i) ** 0.5),
-    "Cleo": ("variance in place of standard deviation", lambda i, o: 2 / i),
-    "Dan": (
-        "standard deviation used as the bound of a uniform",
-        lambda i, o: (2 / (3 * i)) ** 0.5,
-    ),
+def _sizes(spread: Callable[[int, int], float]) -> Float[np.ndarray, " layers"]:
+    """The RMS after each of six ReLU layers of widths 100, 400, 100, …, drawn with a spread."""
+    rng = np.random.default_rng(10)
+    x, sizes = rng.standard_normal((400, WIDTHS[0])), []
+    for fan_in, fan_out in itertools.pairwise(WIDTHS):
+        weights = spread(fan_in, fan_out) * rng.standard_normal((fan_out, fan_in))
+        x = np.maximum(x @ weights.T, 0)
+        sizes.append(np.sqrt(np.mean(x**2)))
+    return np.array(sizes)
+
+
+BUGS = {
+    student: (bug, partial(_sizes, spread))
+    for student, bug, spread in (
+        ("Ada", "fan-out in place of fan-in", lambda i, o: (2 / o) ** 0.5),
+        ("Ben", "no factor 2 for ReLU", lambda i, o: (1 / i) ** 0.5),
+        ("Cleo", "variance in place of standard deviation", lambda i, o: 2 / i),
+        (
+            "Dan",
+            "standard deviation used as the bound of a uniform",
+            lambda i, o: (2 / (3 * i)) ** 0.5,
+        ),
+    )
 }
 
 
-def which_bug() -> dict[str, Float[np.ndarray, " layers"]]:
-    """Sizes after each of six ReLU layers of widths 100, 400, 100, …, of four students.
-
-    Each meant to start with He's rule, so that all sizes were near 1, and made one mistake.
-    """
-    found = {}
-    for student, (_, spread) in BUGS.items():
-        rng = np.random.default_rng(10)
-        x, sizes = rng.standard_normal((400, WIDTHS[0])), []
-        for fan_in, fan_out in itertools.pairwise(WIDTHS):
-            weights = spread(fan_in, fan_out) * rng.standard_normal((fan_out, fan_in))
-            x = np.maximum(x @ weights.T, 0)
-            sizes.append(np.sqrt(np.mean(x**2)))
-        found[student] = np.array(sizes)
-    return found
+which_bug = diagnosis(
+    "10.3",
+    BUGS,
+    "Work out by what factor each mistake changes the RMS in each layer.",
+)
 
 
-diagnosis("10.3", BUGS, "Work out by what factor each mistake changes the RMS in each layer.")
+def _grows(layers, width, grown):
+    """The spread with which so many layers of a width let the RMS grow by a number of TIMES."""
+    times = TIMES[grown]
 
+    def std(times: float, kept: float = 0.5) -> float:
+        return times ** (1 / layers) / (kept * width) ** 0.5
 
-def _std_for(times: float, kept: float = 0.5) -> float:
-    """With what standard deviation the size grows so much, if a layer keeps this mean square."""
-    return times ** (1 / LAYERS) / (kept * WIDTH) ** 0.5
+    return {
+        "right": std(times),
+        "effect": lambda std: layers * math.log10(std * (width / 2) ** 0.5),
+        "within": (math.log10(0.75 * times), math.log10(1.25 * times)),
+        "replies": {
+            "With yours the RMS grows by the square of what is asked.": (std(times**2),),
+            "With yours the mean square grows so much. The RMS is its root.": (std(times**0.5),),
+            "That would be right for layers without an activation. What does ReLU take?": (
+                std(times, kept=1),
+            ),
+        },
+        "otherwise": "With yours the RMS is multiplied by about 10^{effect:.1f}.",
+        "what": "The standard deviation",
+        "positive": "A standard deviation is positive.",
+    }
 
 
 numeric_near_misses(
     "10.4",
-    right=_std_for(TIMES),
-    effect=lambda std: LAYERS * math.log10(std * (WIDTH / 2) ** 0.5),
-    within=(math.log10(0.75 * TIMES), math.log10(1.25 * TIMES)),
-    replies={
-        "With yours the RMS grows by the square of what is asked.": (_std_for(TIMES**2),),
-        "With yours the mean square grows so much. The RMS is its root.": (_std_for(TIMES**0.5),),
-        "That would be right for layers without an activation. What does ReLU take?": (
-            _std_for(TIMES, kept=1),
-        ),
+    _grows,
+    lambda rng: {
+        "layers": rng.randint(12, 36),
+        "width": 10 * rng.randint(5, 40),
+        "grown": rng.choice([*TIMES]),
     },
-    otherwise="With yours the RMS is multiplied by about 10^{effect:.1f}.",
-    what="The standard deviation",
-    positive="A standard deviation is positive.",
+    "{layers} plain ReLU layers, all of width {width},",
+    "grow a {grown} from",
+    layers=24,
+    width=100,
+    grown="thousandfold",
 )
 
 
@@ -240,3 +261,11 @@ def _hold_to_std(name, found, wanted, root):
     if abs(found / wanted**0.5 - 1) < 0.1:
         raise Wrong(f"{name} has {found:.3f}, the root of {wanted:g}: is 0.02 a variance to you?")
     raise Wrong(f"{name} has the standard deviation {found:.4f}, not {wanted:.4g}.")
+
+
+spoken(
+    "10.4",
+    "How did you get from the growth of the whole stack to one layer?",
+    "The root of as high an order as there are layers, then σ from the factor √(width · "
+    "σ²/2), whose 2 is there since ReLU deletes half of the mean square.",
+)

@@ -16,13 +16,11 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    spoken,
     unpacked,
 )
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
-
-BUG_LOGITS = np.array([1.0, 3.0, -0.5, 2.2, 0.4, 1.7])
-BUG_TEMPERATURE, BUG_TOP_K = 0.5, 3
 
 
 def _softmax(z: Float[np.ndarray, " V"]) -> Float[np.ndarray, " V"]:
@@ -99,25 +97,21 @@ near_misses(
 )
 
 
-BUGS = {
-    "Ada": ("multiplied by the temperature", lambda z, T, k: _softmax(_kept(z, k) * T)),
-    "Ben": ("divided the probabilities, not the logits", lambda z, T, k: _softmax(_kept(z, k))),
-    "Cleo": ("divided by the temperature twice", lambda z, T, k: _softmax(_kept(z, k) / T**2)),
-    "Dan": ("kept one character too many", lambda z, T, k: _softmax(_kept(z, k + 1) / T)),
+BUGS = {  # at temperature 0.5 and with the 3 likeliest
+    "Ada": ("multiplied by the temperature", lambda z: _probabilities(z, 2, 3)),
+    "Ben": ("divided the probabilities, not the logits", lambda z: _probabilities(z, 1, 3)),
+    "Cleo": ("divided by the temperature twice", lambda z: _probabilities(z, 0.25, 3)),
+    "Dan": ("kept one character too many", lambda z: _probabilities(z, 0.5, 4)),
 }
 
 
-def which_bug() -> dict[str, Float[np.ndarray, " V"]]:
-    """The next-character probabilities of four students, from the same logits, each with a bug."""
-    given = BUG_LOGITS, BUG_TEMPERATURE, BUG_TOP_K
-    return {student: made(*given) for student, (_, made) in BUGS.items()}
-
-
-diagnosis(
+which_bug = diagnosis(
     "11.3",
     BUGS,
     "Look at the ratio of the two largest: at temperature T it is e to the difference of their "
     "logits divided by T.",
+    [np.array([1.0, 3.0, -0.5, 2.2, 0.4, 1.7])],
+    lambda rng: [rng.uniform(-1, 3, 6).round(1)],
 )
 
 
@@ -306,4 +300,11 @@ piece(
             )
         ),
     },
+)
+
+spoken(
+    "11.3",
+    "Which of your students did you find first, and by which two numbers?",
+    "The ratio of the two largest probabilities, which is e to the difference of their logits"
+    " over T; or how many are not 0.",
 )

@@ -84,19 +84,18 @@ BUGS = {
 }
 
 
-def which_bug() -> tuple[
-    Float[np.ndarray, "3 6"], Float[np.ndarray, "6 6"], dict[str, Float[np.ndarray, "3 6"]]
-]:
-    """Outputs of three heads side by side, an output projection, and what four students made.
-
-    Returns: heads_out (3, 6), W_O (6, 6), and a dict from the student's name to (3, 6).
-    """
-    rng = np.random.default_rng(12)
-    out, W_O = rng.standard_normal((3, 6)).round(1), rng.standard_normal((6, 6)).round(1)
-    return out, W_O, {student: made(out, W_O) for student, (_, made) in BUGS.items()}
+def _given(rng):
+    """Outputs of three heads side by side, and an output projection."""
+    return rng.standard_normal((3, 6)).round(1), rng.standard_normal((6, 6)).round(1)
 
 
-diagnosis("12.3", BUGS, "Make each mistake yourself, with zeros in other columns, and compare.")
+which_bug = diagnosis(
+    "12.3",
+    BUGS,
+    "Make each mistake yourself, with zeros in other columns, and compare.",
+    _given(np.random.default_rng(12)),
+    _given,
+)
 
 
 def _vectors():

@@ -200,24 +200,45 @@ near_misses(
     "For nats={nats}, tokens={tokens} and size={size} yours is {found:.4g}: not right.",
 )
 
+
+def _balanced(layers, width, **_):
+    """Of the vocabulary whose head costs as much as so many blocks of a width."""
+    right = 12 * layers * width
+    return {
+        "right": right,
+        "effect": lambda V: V / right,
+        "within": (0.99, 1.01),
+        "replies": {
+            f"The cost of one block was counted; there are {layers}.": (12 * width,),
+            "You counted the head twice. Looking up a row of the embedding multiplies nothing.": (
+                6 * layers * width,
+            ),
+            "That is the cost of the blocks. Each token of the vocabulary costs C in the head.": (
+                right * width,
+            ),
+            "That is the vocabulary which GPT-2 has.": (50257,),
+        },
+        "otherwise": "With yours the head costs {effect:.3g} times as much as the blocks.",
+        "what": "The size of the vocabulary",
+        "positive": "A vocabulary has a positive number of tokens.",
+    }
+
+
 numeric_near_misses(
     "13.5",
-    right=12 * 12 * 768,
-    effect=lambda V: V / (12 * 12 * 768),
-    within=(0.99, 1.01),
-    replies={
-        "The cost of one block was counted; there are twelve.": (12 * 768,),
-        "You counted the head twice. Looking up a row of the embedding multiplies nothing.": (
-            6 * 12 * 768,
-        ),
-        "That is the cost of the blocks. Each token of the vocabulary costs C in the head.": (
-            12 * 12 * 768**2,
-        ),
-        "That is the vocabulary which GPT-2 has.": (50257,),
+    _balanced,
+    lambda rng: {
+        "model": "A model",
+        "layers": rng.randint(8, 40),
+        "width": 64 * rng.randint(6, 40),
+        "note": "",
     },
-    otherwise="With yours the head costs {effect:.3g} times as much as the blocks.",
-    what="The size of the vocabulary",
-    positive="A vocabulary has a positive number of tokens.",
+    "{model} has {layers} blocks of width {width}.",
+    "as all blocks together?{note}",
+    model="GPT-2 small",
+    layers=12,
+    width=768,
+    note=" Its own has 50,257.",
 )
 
 explanation(

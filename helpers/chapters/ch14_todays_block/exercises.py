@@ -2,19 +2,11 @@
 
 import numpy as np
 import torch.nn.functional as F
-from jaxtyping import Float
 
 from helpers import minillama
 from helpers.exercises import check as check
 from helpers.exercises import diagnosis, explanation, near_misses
 from helpers.exercises.pieces import drawn, piece
-
-BUGS = {
-    "Ada": "silu on the product",
-    "Ben": "gate and up exchanged",
-    "Cleo": "added",
-    "Dan": "sigmoid for silu",
-}
 
 
 def _rms_norm(x, gain, eps):
@@ -197,32 +189,23 @@ def _silu(z):
     return z / (1 + np.exp(-z))
 
 
-def which_bug() -> tuple[
-    Float[np.ndarray, "3 2"],
-    Float[np.ndarray, "2 3"],
-    Float[np.ndarray, "2 3"],
-    dict[str, Float[np.ndarray, "3 3"]],
-]:
-    """Three tokens, two matrices, and what four students took for the hidden numbers of SwiGLU.
-
-    Returns: x (3, 2), gate (2, 3), up (2, 3), and a dict from the student's name to (3, 3).
-    """
-    rng = np.random.default_rng(145)
-    x, gate, up = (rng.standard_normal(shape).round(1) for shape in ((3, 2), (2, 3), (2, 3)))
-    g, u = x @ gate, x @ up
-    made = {
-        "gate and up exchanged": _silu(u) * g,
-        "sigmoid for silu": u / (1 + np.exp(-g)),
-        "added": _silu(g) + u,
-        "silu on the product": _silu(g * u),
-    }
-    return x, gate, up, {student: made[bug] for student, bug in BUGS.items()}
+def _given(rng):
+    """Three tokens, and the two matrices gate and up."""
+    return [rng.standard_normal(shape).round(1) for shape in ((3, 2), (2, 3), (2, 3))]
 
 
-diagnosis(
+BUGS = {
+    "Ada": ("silu on the product", lambda x, gate, up: _silu((x @ gate) * (x @ up))),
+    "Ben": ("gate and up exchanged", lambda x, gate, up: _silu(x @ up) * (x @ gate)),
+    "Cleo": ("added", lambda x, gate, up: _silu(x @ gate) + x @ up),
+    "Dan": ("sigmoid for silu", lambda x, gate, up: x @ up / (1 + np.exp(-(x @ gate)))),
+}
+which_bug = diagnosis(
     "14.5",
     BUGS,
     "Compute each of the four mistakes for one token, and compare with the first rows.",
+    _given(np.random.default_rng(145)),
+    _given,
 )
 
 explanation(
