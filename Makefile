@@ -13,7 +13,7 @@ export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup book wheel check test processors test-homework coverage mutations oracles matrix bench notebooks address lint types format homework pdf zip serve lab requirements clean
+.PHONY: help setup book wheel check test processors test-homework coverage mutations oracles matrix bench notebooks address lint types format homework pdf slides zip serve lab requirements clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ serve: book      ## build the site and serve it on http://localhost:8000
 
 pdf: book        ## print the book, and each chapter, as PDFs (needs Chromium)
 	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
+
+slides: $(READY) ## make a lecture's slides in _build/slides, of all chapters or one: [CHAPTER=05]
+	@PYTHONPATH=book/_ext $(BIN)/python -m book.slides $(CHAPTER)
 
 zip: book        ## pack the site, without the chat model, and the notebooks into one archive
 	rm -rf $(SITE)/_static/downloads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
 CONTENT = re.compile(r"""content:\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
+FILE = re.compile(r"""url\(["']?([\w./-]+\.woff2?)["']?\)""")
 ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
 logging.getLogger("fontTools").setLevel(logging.ERROR)  # else it tells of every table
 
@@ -41,3 +43,14 @@ def subset_font(source: Path, wanted: set[int], target: Path) -> bool:
     target.parent.mkdir(parents=True, exist_ok=True)
     font.save(target)
     return True
+
+
+def inlined(sheet: Path) -> str:
+    """Return a style sheet with the fonts that it names inside."""
+
+    def data(match: re.Match) -> str:
+        file = sheet.parent / match[1]
+        packed = base64.b64encode(file.read_bytes()).decode()
+        return f"url(data:font/{file.suffix[1:]};base64,{packed})"
+
+    return FILE.sub(data, sheet.read_text("utf-8"))

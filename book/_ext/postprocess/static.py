@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 import shutil
@@ -13,7 +12,7 @@ from pathlib import Path
 import tinycss2
 from sphinx.util import logging
 
-from postprocess.fonts import subset_font
+from postprocess.fonts import inlined, subset_font
 
 logger = logging.getLogger(__name__)
 ICONS = "vendor/fontawesome/webfonts"
@@ -26,7 +25,6 @@ WORDS = re.compile(r"[\w-]+-(?=\$\{)|[\w-]*\w")  # of a script, which may add to
 DATA = re.compile("weights|tales|search-index")
 OTHERS = re.compile(r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])")
 SOURCE = re.compile(r"url\((\.\./vendor/fontawesome/webfonts/fa-[\w-]+)\.woff2\)[^;}]*")
-FACE = re.compile(r"url\((fonts/[\w-]+\.woff2)\)")
 STOPS = re.compile(r'\["pre",[^\]]*"\.pst-scrollable-table-container"\]')
 STYLES = re.compile(r'(?:<link rel="stylesheet" [^>]*_static/(?!fonts)[\w.-]+\.css[^>]*>\s*){2,}')
 UNUSED = (
@@ -99,14 +97,9 @@ def subset_icon_fonts(app, pages) -> None:
 def inline_text_font(app, pages) -> None:
     """Inline the text font into its style sheet, so that it arrives with the text."""
     sheet = Path(app.outdir, "_static", "fonts.css")
-
-    def data(match: re.Match) -> str:
-        file = sheet.parent / match[1]
-        packed = base64.b64encode(file.read_bytes()).decode()
+    sheet.write_text(inlined(sheet), "utf-8")
+    for file in sheet.parent.glob("fonts/*.woff2"):
         file.unlink()
-        return f"url(data:font/woff2;base64,{packed})"
-
-    sheet.write_text(FACE.sub(data, sheet.read_text("utf-8")), "utf-8")
 
 
 def join_styles(app, pages) -> None:
