@@ -132,9 +132,10 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
     if name not in CHECKS:
         known = sorted([*CHECKS, *EXPLANATIONS])
         raise ValueError(f"name must be one of {known}, got {name!r}")
-    if not solution and (own := mine(name)) is None:
+    own = {} if solution else mine(name)
+    if own is None:
         return Verdict("Not yet", NOBODY)
-    verdict = judged(CHECKS[name] if solution else partial(CHECKS[name], **own), answer)
+    verdict = judged(partial(CHECKS[name], **own), answer)
     if solution and verdict.state == "Right":
         return Verdict("Right", "This is the book's solution.")
     return verdict

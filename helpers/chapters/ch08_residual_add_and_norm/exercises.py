@@ -193,7 +193,7 @@ AT_ONE = cache(partial(gradient_through, 1.0))
 def _kept(goal, times):
     return {
         "right": (18**0.5 * times ** (1 / 24)) ** 0.5,  # √3 for the first layer, √6 for the second
-        "effect": lambda factor: AT_ONE() * np.float64(factor) ** 48 / times,  # of 48 linear maps
+        "effect": lambda factor: AT_ONE() * min(factor, 100.0) ** 48 / times,  # of 48 maps
         "within": (0.5, 2),
         "replies": {},
         "otherwise": lambda arrived: (

@@ -215,7 +215,7 @@ def _left(blocks, outputs, square):
     }
 
 
-def _blocks(rng):
+def _stack(rng):
     blocks = rng.randint(20, 100)
     return {"blocks": blocks, "outputs": 2 * blocks, "square": rng.choice([*SQUARES])}
 
@@ -223,7 +223,7 @@ def _blocks(rng):
 numeric_near_misses(
     "09.5",
     _left,
-    _blocks,
+    _stack,
     "Take {blocks} post-norm blocks whose outputs have mean square {square} ",
     "{blocks} blocks add {outputs} outputs",
     blocks=64,
