@@ -1,7 +1,12 @@
-"""The command `python -m helpers.chat`: talk with SmolLM2, which runs in the reader's own Llama."""
+"""The command `python -m helpers.chat`: talk with SmolLM2, which runs in the reader's own Llama.
 
+Given the `assistant.safetensors` that chapter 16 keeps, talk with what was made of it.
+"""
+
+import argparse
 import signal
 import sys
+from collections.abc import Sequence
 
 
 def turn(answers, model, tokenizer, messages, n=400):
@@ -17,16 +22,22 @@ def turn(answers, model, tokenizer, messages, n=400):
     messages.append(("assistant", said))
 
 
-def main():
+def main(words: Sequence[str] = ()):
     """Ask for questions until there are no more, and answer each."""
+    parser = argparse.ArgumentParser("python -m helpers.chat", description="Talk with SmolLM2.")
+    parser.add_argument("adapter", nargs="?", help="such as chapter 16's assistant.safetensors")
+    path = parser.parse_args(words).adapter
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     print("SmolLM2 (135M parameters) is often wrong. Ctrl-C ends an answer, Enter alone leaves.")
-    from helpers import pretrained  # takes a while
+    from helpers import adapter, pretrained  # takes a while
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         model, tokenizer = pretrained.smollm2()
         messages = [("system", pretrained.SYSTEM)]
+        if path:
+            adapter.load(path, model)
+            messages.clear()  # it was taught without a system message
         while question := input("\nYou: ").strip():
             messages.append(("user", question))
             turn(pretrained.answers, model, tokenizer, messages)
@@ -37,4 +48,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
