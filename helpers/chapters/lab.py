@@ -13,7 +13,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.func import functional_call, stack_module_state, vmap
 
 from helpers import bigram, corpus, minigpt, tokenizers
 from helpers.bigram import loss
@@ -222,67 +221,6 @@ def differing(x_BTC: torch.Tensor) -> float:
     return (apart_BTC.square().sum() / x_BTC.square().sum()).item()
 
 
-# --- several seeds at once ------------------------------------------------------------------
-
-
-def train_side_by_side(
-    models: Sequence[nn.Module],
-    seeds: Iterable[int],
-    *,
-    lr: float,
-    steps: int,
-    warm_up: int = 0,
-    groups: Callable = lambda weights: list(weights.values()),
-    looks: Iterable[int] = (),
-    look: Callable | None = None,
-) -> dict:
-    """Train models of one shape side by side with Adam, on eight windows of 32 characters a step.
-
-    groups: makes Adam's parameter groups of all weights. look: called before the steps in looks
-    with all weights and the loss of one model. Gives "losses" (seeds, steps), "weights", "looks".
-    """
-    stacked, _ = stack_module_state(models)
-    weights = {name: w.detach().clone().requires_grad_() for name, w in stacked.items()}
-
-    def one_loss(weights, x_BT, y_BT):
-        return loss(functional_call(models[0], weights, (x_BT,)), y_BT)
-
-    streams = [
-        corpus.batches(
-            characters().train,
-            batch_size=8,
-            context=32,
-            generator=torch.Generator().manual_seed(100 + seed),
-        )
-        for seed in seeds
-    ]
-    adam = torch.optim.Adam(groups(weights), lr=lr)
-    losses, seen = [], {}
-    for step in range(steps + 1):
-        if look is not None and step in looks:
-            seen[step] = look(weights, one_loss)
-        if step == steps:
-            break
-        if warm_up:  # a straight ramp
-            for group in adam.param_groups:
-                group["lr"] = lr * min(1, (step + 1) / warm_up)
-        x_SBT, y_SBT = map(torch.stack, zip(*(next(stream) for stream in streams), strict=True))
-        loss_S = vmap(one_loss)(weights, x_SBT, y_SBT)
-        adam.zero_grad()
-        loss_S.sum().backward()  # each seed's weights enter its own loss only
-        adam.step()
-        losses.append(loss_S.detach())
-    return {"losses": torch.stack(losses, dim=1), "weights": weights, "looks": seen}
-
-
-def load_weights(models: Sequence[nn.Module], weights: Mapping[str, torch.Tensor]) -> Sequence:
-    """The models, with the weights that each of them has by now."""
-    for at, model in enumerate(models):
-        mine = {name: w[at].detach() for name, w in weights.items()}
-        model.load_state_dict(mine, strict=False)  # buffers stay
-    return models
-
-
 # --- measuring and storing ------------------------------------------------------------------
 
 
@@ -290,8 +228,8 @@ def load_weights(models: Sequence[nn.Module], weights: Mapping[str, torch.Tensor
 class Part:
     """What a chapter stores under one name: every setting, with a run for each seed.
 
-    run: called with ``seed`` and a setting's own names, gives what is kept of one run; with
-    side_by_side called with all ``seeds`` at once, gives a list. more: what else is stored.
+    run: called with ``seed`` and a setting's own names, gives what is kept of one run. more: what
+    else is stored.
     """
 
     chapter: int
@@ -299,18 +237,13 @@ class Part:
     run: Callable[..., Any]
     settings: Sequence[Mapping]
     seeds: Sequence[int] = range(8)
-    side_by_side: bool = False
     more: Mapping = field(default_factory=dict)
 
     def measure(self) -> dict:
         """Run everything, and give it in the form that is stored."""
         found, seeds = [], list(self.seeds)
         for setting in self.settings:
-            if self.side_by_side:
-                kept = self.run(seeds=seeds, **setting)
-            else:
-                kept = [self.run(seed=seed, **setting) for seed in seeds]
-            runs = [{"seed": seed} | run for seed, run in zip(seeds, kept, strict=True)]
+            runs = [{"seed": seed} | self.run(seed=seed, **setting) for seed in seeds]
             found.append({**setting, "runs": runs})
         return {"seeds": seeds, **self.more, "settings": found}
 
@@ -328,12 +261,13 @@ class Part:
         return over_seeds(self.runs(**wanted), key)
 
 
-def stored_losses(losses_K: torch.Tensor, block: int) -> dict:
+def stored_losses(losses: Sequence[float], block: int) -> dict:
     """The first loss of a run, and means over ``block`` steps; None where it diverged."""
+    losses_K = torch.tensor(losses)
     finite = bool(losses_K.isfinite().all())
     means = losses_K.view(-1, block).mean(dim=1).tolist()
     return {
-        "first": round(losses_K[0].item(), 3),
+        "first": round(losses[0], 3),
         "losses": [round(x, 3) if finite else None for x in means],
     }
 

@@ -43,18 +43,13 @@ def test_results_of_a_chapter_have_a_module_that_makes_them():
 # --- what they share --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("side_by_side", [False, True])
-def test_a_part_holds_each_setting_with_its_runs(side_by_side):
-    def run(a, seed=None, seeds=()):
-        return [{"x": a + n} for n in seeds] if side_by_side else {"x": a + seed}
-
+def test_a_part_holds_each_setting_with_its_runs():
     part = Part(
         chapter=0,
         name="sums",
-        run=run,
+        run=lambda seed, a: {"x": a + seed},
         settings=[{"a": 1}, {"a": 5}],
         seeds=range(2),
-        side_by_side=side_by_side,
         more={"steps": 3},
     )
     assert part.measure() == {

@@ -73,8 +73,7 @@ class Made:
     def run(self, seed=None, **setting):
         """A run, in the form of those that are stored; of the last seed, since 0 is a default."""
         seed = self.last if seed is None else seed
-        run = self.part.run
-        found = run(seeds=[seed], **setting)[0] if self.part.side_by_side else run(seed, **setting)
+        found = self.part.run(seed=seed, **setting)
         forms = [set(stored["runs"][0]) for stored in self.part.stored["settings"]]
         assert {"seed", *found} in forms
         return found
@@ -274,20 +273,19 @@ def looks_are_those_before_these_steps(made):
 
 @holds(10, "schemes")
 def a_run_is_validated_on_the_validation_text(made):
-    losses, validation = made.lab.trained(seeds=[made.last], scheme="He", lr=0.0, steps=1)
-    agrees(losses[0, 0].item(), made.then(scheme="He", lr=0.003)["first"], abs=0.01)
+    found = made.run(scheme="He", lr=0.0, steps=10)
+    agrees(found["first"], made.then(scheme="He", lr=0.003)["first"], abs=0.01)
     wanted = on_validation(made.lab.init_model(made.last, scheme="He"), 15 * 66)
-    assert validation.item() == pytest.approx(wanted, abs=0.001)
+    assert found["validation"] == pytest.approx(wanted, abs=0.001)
 
 
 @holds(10, "embedding")
 def tables_move_at_a_rate_of_their_own(made):
-    trained, side_by_side = [], made.lab.train_side_by_side
-    keep = lambda *args, **how: (trained.append(side_by_side(*args, **how)), *trained)[-1]  # noqa: E731
-    made.hold(train_side_by_side=keep)
+    seen, evaluate = [], made.lab.evaluate
+    made.hold(evaluate=lambda model, windows: (seen.append(model), evaluate(model, windows))[1])
     made.as_stored(embedding=0.02, table_rate=0.02, lr=0.003, **TEN)
-    start, [run] = made.lab.init_model(made.last, embedding=0.02), trained
-    moved = {name: w[0] - start.get_parameter(name) for name, w in run["weights"].items()}
+    start = made.lab.init_model(made.last, embedding=0.02)
+    moved = {name: w - start.get_parameter(name) for name, w in seen[0].named_parameters()}
     table, head = (moved[f"{name}.weight"].abs().max().item() for name in ("embedding", "head"))
     assert 1e-4 < table < 1e-3 < head
 

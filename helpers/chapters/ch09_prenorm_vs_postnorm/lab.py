@@ -1,10 +1,10 @@
 """Models of the tales with the norm before or after each sub-layer, untrained and trained.
 
 The parts: ``start``, stream and gradients before training (two minutes on one core, in double
-precision); ``race``, 100 steps of 16 blocks from torch's weights with eight seeds (a minute);
-``longer``, 300 steps of 16 blocks with a look inside (six minutes); ``grid``,
-100 steps over depth, learning rate and warm-up (eleven minutes); ``deep``, 32 and 64 blocks at one
-rate (eight minutes). A run keeps its validation loss and its training losses as means over
+precision); ``race``, 100 steps of 16 blocks from torch's weights with eight seeds (two minutes);
+``longer``, 300 steps of 16 blocks with a look inside (ten minutes); ``grid``,
+100 steps over depth, learning rate and warm-up (17 minutes); ``deep``, 32 and 64 blocks at one
+rate (nine minutes). A run keeps its validation loss and its training losses as means over
 ``BLOCK`` steps.
 """
 
@@ -26,16 +26,16 @@ from helpers.chapters.lab import (
     characters,
     counted_losses,
     differing,
+    evaluate,
     extent,
     fmt,
     gmean,
-    load_weights,
     rms,
     significant,
     spread,
     stored_losses,
     table,
-    train_side_by_side,
+    trainer,
 )
 from helpers.minigpt import LayerNorm
 from helpers.variants import Block
@@ -139,45 +139,6 @@ def some_windows() -> list[tuple[Tensor, Tensor]]:
     return list(corpus.windows(characters().validation, 32, batch_size=66))[:4]
 
 
-def differing_at_top(model: TinyGPT) -> dict:
-    """What differs between tokens at the top."""
-    return {"differing": [differing(interpret.stream(model, some_windows()[0][0])[-1])]}
-
-
-def trained(
-    L: int,
-    place: str,
-    *,
-    lr: float,
-    warm_up=0,
-    start="Xavier",
-    steps=100,
-    seeds=range(5),
-    looks=(),
-) -> dict:
-    """Train a model for each seed, side by side, with Adam: "losses", "weights", "looks", "models".
-
-    looks: steps before which it is measured what differs between tokens at the top.
-    """
-    models = [init_model(L, place, start=start, seed=seed) for seed in seeds]
-    run = train_side_by_side(
-        models,
-        seeds,
-        lr=lr,
-        steps=steps,
-        warm_up=warm_up,
-        looks=looks,
-        look=lambda weights, _: list(map(differing_at_top, load_weights(models, weights))),
-    )
-    return run | {"models": load_weights(models, run["weights"])}
-
-
-@torch.no_grad()
-def on_validation(model: TinyGPT) -> float:
-    """Mean loss on some of the validation text."""
-    return sum(loss(model(x), y).item() for x, y in some_windows()) / len(some_windows())
-
-
 # --- the parts ------------------------------------------------------------------------------
 
 
@@ -187,19 +148,28 @@ def one_start(seed: int, **setting) -> dict:
     return {key: significant(values) for key, values in found.items()}
 
 
-def all_seeds(seeds: list[int], **setting) -> list[dict]:
-    """What is kept of the trainings of one setting."""
-    found, runs = trained(seeds=seeds, **setting), []
-    for at, model in enumerate(found["models"]):
-        run: dict = {"validation": round(on_validation(model), 4)}
-        run |= stored_losses(found["losses"][at], BLOCK)
-        if found["looks"]:
-            run["looks"] = {
-                str(step): {key: significant(values) for key, values in seen[at].items()}
-                for step, seen in found["looks"].items()
-            }
-        runs.append(run)
-    return runs
+def one_training(
+    seed: int, *, L: int, place: str, lr: float, warm_up=0, start="Xavier", steps=100, looks=()
+) -> dict:
+    """What is kept of a training with Adam.
+
+    looks: steps before which it is measured what differs between tokens at the top.
+    """
+    model, seen = init_model(L, place, start=start, seed=seed), {}
+    adam = torch.optim.Adam(model.parameters(), lr=lr)
+
+    def before(step: int, model: TinyGPT) -> None:
+        if warm_up:  # a straight ramp
+            adam.param_groups[0]["lr"] = lr * min(1, (step + 1) / warm_up)
+        if step in looks:
+            top_BTC = interpret.stream(model, some_windows()[0][0])[-1]
+            seen[str(step)] = {"differing": significant([differing(top_BTC)])}
+
+    further = trainer(model, 100 + seed, batch_size=8, optimizer=adam)
+    losses = further(steps=steps, on_step=before)
+    before(steps, model)
+    run = {"validation": round(evaluate(model, some_windows()), 4)}
+    return run | stored_losses(losses, BLOCK) | ({"looks": seen} if looks else {})
 
 
 def rows(keys: str, values: Iterable[tuple]) -> list[dict]:
@@ -220,7 +190,7 @@ DEEP = [
     ("post, small writes", "Xavier", 64, 0.001, 50),
 ]
 measured = partial(Part, chapter=9, more={"block": BLOCK})
-trainings = partial(measured, run=all_seeds, seeds=range(5), side_by_side=True)
+trainings = partial(measured, run=one_training, seeds=range(5))
 PARTS = {
     part.name: part
     for part in (
@@ -236,7 +206,7 @@ PARTS = {
         ),
         trainings(
             name="longer",
-            run=partial(all_seeds, looks=LOOKS),
+            run=partial(one_training, looks=LOOKS),
             settings=rows("place start lr warm_up L steps", ((*row, 16, 300) for row in LONGER)),
         ),
         trainings(

@@ -18,7 +18,6 @@ from functools import cache, partial
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import vmap
 
 from helpers import corpus, initialise, minigpt
 from helpers.bigram import loss
@@ -26,13 +25,14 @@ from helpers.chapters.lab import (
     Part,
     TinyGPT,
     characters,
+    evaluate,
     fmt,
     gmean,
     significant,
     spread,
     stored_losses,
     table,
-    train_side_by_side,
+    trainer,
 )
 from helpers.variants import NORMS, Block
 
@@ -223,51 +223,20 @@ def every_window() -> list[tuple[Tensor, Tensor]]:
     return list(corpus.windows(characters().validation, 32, batch_size=66))[:15]
 
 
-def trained(
-    *,
-    lr=0.003,
-    seeds: Iterable[int],
-    steps=STEPS,
-    table_rate=1.0,
-    **start,
-) -> tuple[Tensor, Tensor]:
-    """Several seeds side by side: losses of every step, and validation losses at the end."""
-    models = [init_model(seed, **start) for seed in seeds]
-
-    def validation(weights, one_loss):
-        with torch.no_grad():
-            every = vmap(one_loss, in_dims=(0, None, None))
-            return torch.stack([every(weights, x, y) for x, y in every_window()]).mean(dim=0)
-
-    def groups(weights):
-        is_table = {name: name.startswith(("embedding", "position")) for name in weights}
-        tables = [w for name, w in weights.items() if is_table[name]]
-        others = [w for name, w in weights.items() if not is_table[name]]
-        return [{"params": tables, "lr": table_rate * lr}, {"params": others}]
-
-    run = train_side_by_side(
-        models,
-        seeds,
-        lr=lr,
-        steps=steps,
-        groups=groups,
-        looks=(steps,),
-        look=validation,
-    )
-    return run["losses"], run["looks"][steps]
-
-
 # --- the parts ------------------------------------------------------------------------------
 
 
-def all_seeds(seeds: list[int], **setting) -> list[dict]:
-    """What is kept of the trainings of one setting; ``validation`` is None where one diverged."""
-    runs = []
-    for losses_K, validation in zip(*trained(seeds=seeds, **setting), strict=True):
-        kept = stored_losses(losses_K, BLOCK)
-        end = None if None in kept["losses"] else round(validation.item(), 4)
-        runs.append(kept | {"validation": end})
-    return runs
+def one_training(seed: int, *, lr=0.003, steps=STEPS, table_rate=1.0, **start) -> dict:
+    """What is kept of a training with Adam; ``validation`` is None where it diverged."""
+    model = init_model(seed, **start)
+    tables = [model.embedding.weight, model.position.weight]
+    others = [w for w in model.parameters() if all(w is not table for table in tables)]
+    groups: list[dict] = [{"params": tables, "lr": table_rate * lr}, {"params": others}]
+    adam = torch.optim.Adam(groups, lr=lr)
+    losses = trainer(model, 100 + seed, batch_size=8, optimizer=adam)(steps=steps)
+    kept = stored_losses(losses, BLOCK)
+    end = None if None in kept["losses"] else round(evaluate(model, every_window()), 4)
+    return kept | {"validation": end}
 
 
 def at_rates(rates: Iterable[float], *starts: dict) -> list[dict]:
@@ -280,9 +249,7 @@ TORCH, XAVIER, _, SMALL = FOUR
 SIGMAS = {"0.02": 0.02, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
 PLAIN_RATES = (0.0003, 0.001, 0.003)
 
-trainings = partial(
-    Part, chapter=10, run=all_seeds, seeds=range(5), side_by_side=True, more={"block": BLOCK}
-)
+trainings = partial(Part, chapter=10, run=one_training, seeds=range(5), more={"block": BLOCK})
 PARTS = {
     part.name: part
     for part in (

@@ -161,15 +161,15 @@ def validation(model: nn.Module) -> float:
 BLOCK = 50  # losses are stored as means over so many steps
 
 
-def trained(model: nn.Module, lr: float, steps: int = STEPS) -> Tensor:
+def trained(model: nn.Module, lr: float, steps: int = STEPS) -> list[float]:
     """Train a model by minigpt's loop, whose batches come from torch's generator: its losses."""
     run = minigpt.train(model, characters().train, steps, BATCH, lr)
-    return torch.tensor([loss for _, loss in run])
+    return [loss for _, loss in run]
 
 
-def kept(losses_K: Tensor, model: nn.Module) -> dict:
+def kept(losses: list[float], model: nn.Module) -> dict:
     """What is stored of a run."""
-    found = lab.stored_losses(losses_K, BLOCK) | {"validation": round(validation(model), 4)}
+    found = lab.stored_losses(losses, BLOCK) | {"validation": round(validation(model), 4)}
     return found | {"parameters": parameters(model)}
 
 

@@ -1,7 +1,6 @@
 """Chapter 10's measurements: stacks in words, costs of a start, and gradients."""
 
 import pytest
-import torch
 
 from helpers.chapters.ch10_initialisation import lab
 
@@ -33,10 +32,3 @@ def test_a_bias_makes_the_first_gradient_the_smallest():
     without = lab.plain(lab.KNOWN["torch"], "ReLU", 0)
     assert with_bias[1][0] < 1e-6 * with_bias[1][-1]
     assert 0.1 < without[1][0] / without[1][-1] < 10
-
-
-def test_seeds_trained_side_by_side_are_the_seeds_trained_alone():
-    together = lab.trained(seeds=range(2), steps=4)
-    alone = lab.trained(seeds=[1], steps=4)
-    for of_two, of_one in zip(together, alone, strict=True):
-        assert torch.allclose(of_two[1], of_one[0], atol=1e-3)
