@@ -21,8 +21,8 @@ from helpers.embeddings import CBOW, context_windows, prune_rare
 from helpers.worked import superscript
 
 
-class Characters(NamedTuple):
-    """The tales as characters: their tokenizer, and the ids to train on and to validate with."""
+class Split(NamedTuple):
+    """A text as tokens: the tokenizer, and the ids to train on and to validate with."""
 
     tokenizer: minigpt.Tokenizer
     train: torch.Tensor
@@ -30,10 +30,10 @@ class Characters(NamedTuple):
 
 
 @cache
-def characters() -> Characters:
-    """The tales, read and split once."""
+def characters() -> Split:
+    """The tales as characters, read and split once."""
     tokenizer = minigpt.Tokenizer(corpus.load())
-    return Characters(tokenizer, *corpus.split(tokenizer.encode(corpus.load())))
+    return Split(tokenizer, *corpus.split(tokenizer.encode(corpus.load())))
 
 
 @contextmanager

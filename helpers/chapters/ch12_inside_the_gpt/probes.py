@@ -1,7 +1,6 @@
 """What a GPT of the valley's tales is asked: how a sentence ends, and whose name comes next."""
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -9,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from helpers import corpus, interpret, minigpt, valley
+from helpers.chapters.lab import Split
 
 CROSSING = "The {} did not cross the {} because {} was too"
 WATER, IT, TOO = 6, 8, 10  # positions
@@ -28,19 +28,11 @@ def facts(*names: str) -> list[dict[str, str]]:
     raise ValueError(f"no row holds {names}")
 
 
-class Tales(NamedTuple):
-    """The valley's tales in words: tokenizer, ids to train on and ids to validate with."""
-
-    tokenizer: minigpt.Tokenizer
-    train: Tensor
-    validation: Tensor
-
-
 @cache
-def tales() -> Tales:
-    """The tales, read and split once."""
+def tales() -> Split:
+    """The valley's tales in words, read and split once."""
     tokenizer = minigpt.Tokenizer(valley.text(), minigpt.WORDS)
-    return Tales(tokenizer, *corpus.split(tokenizer.encode(valley.text())))
+    return Split(tokenizer, *corpus.split(tokenizer.encode(valley.text())))
 
 
 def windows(n: int = 128, T: int = 64) -> tuple[Tensor, Tensor]:
