@@ -32,7 +32,6 @@ def normalise(
 
     Shapes: x any; mean and variance have x's shape with the given axes of length 1.
     With centred=False the mean counts as 0, so that the variance is the mean square: RMSNorm.
-    Statistics of 16-bit numbers are computed in float32: squares exceed float16's largest number.
     Raises: ValueError without axes.
     Source: Ba, Kiros and Hinton 2016, equation 3; Ioffe and Szegedy 2015, algorithm 1.
 
@@ -41,13 +40,11 @@ def normalise(
     """
     if not axes:
         raise ValueError("axes must name at least one axis to average over")
-    wide = _at_least_32_bits(x)
-    mean = wide.mean(dim=axes, keepdim=True)
+    mean = x.mean(dim=axes, keepdim=True)
     if not centred:
         mean = torch.zeros_like(mean)
-    variance = (wide - mean).square().mean(dim=axes, keepdim=True)
-    output = (wide - mean) / torch.sqrt(variance + eps)
-    return Normalised(mean=mean, variance=variance, output=output.to(x.dtype))
+    variance = (x - mean).square().mean(dim=axes, keepdim=True)
+    return Normalised(mean=mean, variance=variance, output=(x - mean) / torch.sqrt(variance + eps))
 
 
 # --- modules --------------------------------------------------------------------------------
@@ -77,7 +74,7 @@ class BatchNorm(nn.Module):
         """Normalise with the batch's statistics in train mode, with the running ones in eval."""
         mean_C, variance_C = self.running_mean, self.running_var
         if self.training:
-            rows_NC = _at_least_32_bits(x.reshape(-1, x.shape[-1]))
+            rows_NC = x.reshape(-1, x.shape[-1])
             n = len(rows_NC)
             if n < 2:
                 raise ValueError(f"train mode needs at least 2 tokens, not {n}")
@@ -87,7 +84,7 @@ class BatchNorm(nn.Module):
             self.running_mean.lerp_(mean_C.detach().to(self.running_mean), self.momentum)
             self.running_var.lerp_(unbiased_C.to(self.running_var), self.momentum)
         output = (x - mean_C) / torch.sqrt(variance_C + self.eps)
-        return self.weight * output.to(x.dtype) + self.bias
+        return self.weight * output + self.bias
 
 
 class GroupNorm(nn.Module):
@@ -164,7 +161,3 @@ def normalise_over(
         variance=found.variance.expand_as(parts_BTGF).reshape(B, T, C),
         output=found.output.reshape(B, T, C),
     )
-
-
-def _at_least_32_bits(x: Tensor) -> Tensor:
-    return x.float() if x.dtype.itemsize < 4 else x
