@@ -75,51 +75,13 @@ def run_in_order(chapter: Chapter) -> list[str]:
 
 
 @rule
-def no_errors(chapter: Chapter) -> list[str]:
-    return [
-        f"{name(chapter, cell)} holds an error: {output.ename}"
-        for cell, output in outputs(chapter)
-        if output.output_type == "error"
-    ]
-
-
-@rule
 def nothing_of_this_machine(chapter: Chapter) -> list[str]:
     return execute.leaks(chapter.notebook)
 
 
 @rule
-def no_volatile_metadata(chapter: Chapter) -> list[str]:
-    faults = []
-    if chapter.notebook.metadata != execute.KERNEL:
-        faults.append(f"metadata are {dict(chapter.notebook.metadata)}")
-    faults += [
-        f"{name(chapter, cell)} holds times of its run"
-        for cell in chapter.code
-        if "execution" in cell.metadata
-    ]
-    return faults
-
-
-@rule
-def no_widgets(chapter: Chapter) -> list[str]:
-    faults = ["widget state is stored"] * ("widgets" in chapter.notebook.metadata)
-    return faults + [
-        f"{name(chapter, cell)} stores a live widget"
-        for cell, output in outputs(chapter)
-        if any("widget" in mime for mime in output.get("data", {}))
-    ]
-
-
-@rule
 def small(chapter: Chapter) -> list[str]:
     return [f"{chapter.size} bytes"] if chapter.size >= LARGEST_BYTES else []
-
-
-@rule
-def ids_are_unique(chapter: Chapter) -> list[str]:
-    ids = Counter(cell.id for cell in chapter.cells)
-    return [f"id {ident!r} stands {n} times" for ident, n in ids.items() if n > 1]
 
 
 @rule
