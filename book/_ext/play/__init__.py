@@ -38,7 +38,7 @@ WATCH = "chart run elements state break own page"
 CHAT = "gguf tokens model reasons worker asks file words inside why page"
 REWARD = "train/loop watch/elements watch/state reward/run reward/page"
 MODULES = {  # of a page's script, in their order
-    "gpt": [*GPT, "gpt/show", "gpt/widget", "gpt/hero"],
+    "gpt": [*GPT, "gpt/widget", "gpt/hero"],
     "machine": [*GPT, *FILES, *(f"machine/{name}" for name in MACHINE.split())],
     "watch": [*GPT, *FILES, "train/loop", *(f"watch/{name}" for name in WATCH.split())],
     "chat": [*GPT, *FILES, *(f"chat/{name}" for name in CHAT.split())],

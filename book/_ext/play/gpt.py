@@ -151,12 +151,6 @@ def widget_html(prompt: str, about_model: str = ABOUT) -> str:
         f'max="{about["V"] if most is None else most}" step="{step}" required></label>'
         for field, label, value, least, most, step in NUMBERS
     )
-    selects = "".join(
-        f'<label>{name} <select name="{name}">'
-        + "".join(f'<option value="{n}">{n}</option>' for n in range(1, about[axis] + 1))
-        + "</select></label>"
-        for name, axis in (("layer", "L"), ("head", "H"))
-    )
     return f"""
 <div class="gpt" id="gpt-1" role="group" aria-labelledby="gpt-title"
  data-weights="{about["file"]}">
@@ -165,8 +159,7 @@ def widget_html(prompt: str, about_model: str = ABOUT) -> str:
 parameters, trained in {about["steps"]:,} steps. For this page we round each weight to one of 255
 values, with a scale for each row. That makes {size}, which come as {text} of text when you ask for
 them. The loss on held-out tales differs by {about["change"]} nats a token
-(<a href="../book/results.html#minigpt">measured</a>). What you type stays in this page.
-<a href="../book/number-by-number.html">The whole machine</a> shows how each number is computed.</p>
+(<a href="../book/results.html#minigpt">measured</a>). What you type stays in this page.</p>
 <p class="gpt-scriptless">(This needs JavaScript, which does not run here.)</p>
 <p class="gpt-load" hidden><button type="button" name="load">Load the model ({text})</button></p>
 <p class="gpt-trouble" role="alert"></p>
@@ -182,18 +175,11 @@ them. The loss on held-out tales differs by {about["change"]} nats a token
 <div class="gpt-shown">
 <p class="gpt-caption">Underlined text was written by the model. It no longer reads the pale text,
 because when its {about["T"]} positions are full, it begins afresh with the last half of them.
-Tinted is what the outlined token reads, in the head chosen below.</p>
-<div class="gpt-text" aria-hidden="true"></div>
-<p class="visually-hidden gpt-plain"></p>
-<div class="gpt-settings"><label class="gpt-position">token that reads
-<input type="range" name="position" min="0" max="0" value="0">
-<span class="gpt-at" aria-hidden="true"></span></label>{selects}</div>
-<p class="gpt-reads"></p>
-<div class="gpt-halves">
-<div><canvas role="img" width="300" height="300"></canvas></div>
+<a class="gpt-open" href="../book/number-by-number.html">Open it in the whole machine</a>, to see
+what each head reads.</p>
+<div class="gpt-text"></div>
 <table class="gpt-next"><caption></caption><thead><tr><th scope="col">next</th>
 <th scope="col">probability</th></tr></thead><tbody></tbody></table>
-</div>
 </div>
 </form>
 </div>

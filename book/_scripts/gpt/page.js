@@ -93,7 +93,7 @@ export function pixels(canvas, rows, columns, most) {
 }
 
 // Draw a head: a row (t + 1,) for each token that reads, a column for each that is read, what is
-// masked hatched, their names along two edges, if there is an edge, and a frame around one row.
+// masked hatched, their names along two edges, and a frame around one row.
 export function drawMap(canvas, rows, names, { edge, cell, most, reader }) {
   const T = rows.length,
     side = edge + cell * T,
@@ -111,7 +111,6 @@ export function drawMap(canvas, rows, names, { edge, cell, most, reader }) {
   pen.textBaseline = "middle";
   const y = edge + reader * cell;
   pen.strokeRect(edge + 0.5, y + 0.5, (reader + 1) * cell - 1, Math.max(cell - 1, 1));
-  if (!edge) return;
   names.forEach((name, t) => {
     pen.fillText(name, edge / 2, edge + (t + 0.5) * cell, edge - 6);
     pen.save();

@@ -1,30 +1,28 @@
 // The widget in which the book's GPT writes: it asks the model for numbers and shows them. The page
 // holds its words and controls (book/_ext/play/gpt.py); the weights come when they are asked for.
 
-import { load, onTheme, patient, percent } from "./page.js";
+import { load, make, patient, percent, tableRow } from "./page.js";
 import { Reading } from "./reading.js";
-import { draw, probabilities, uniform } from "./sampling.js";
-import { atPosition, pointed, showMap, showNext, showReads, showText, weightsOf } from "./show.js";
+import { draw, likeliest, probabilities, uniform } from "./sampling.js";
 import { named, tokenize } from "./tokens.js";
 
 const PACE = 30; // milliseconds from one token to the next, so that eyes can follow
 const SPOKEN = 80; // characters that a screen reader is given at a time, a sentence if it is shorter
+const SHOWN = 8; // tokens in the table of what may come next
 
 // Have the widget answer to its reader.
 function liven(root) {
   const find = (name) => root.querySelector(name),
     field = (name) => find(`[name="${name}"]`);
-  const canvas = find("canvas"),
-    position = field("position"),
-    calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const view = { find, field, reading: null };
-  let writing = null;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  let reading = null,
+    writing = null;
 
   const say = (words) => (find(".gpt-said").textContent = words);
 
   // --- what the reader has typed
 
-  const prompt = () => tokenize(view.reading.model, field("prompt").value);
+  const prompt = () => tokenize(reading.model, field("prompt").value);
 
   // The settings, or what is wrong with them.
   function settings() {
@@ -51,32 +49,24 @@ function liven(root) {
     const { ids } = prompt();
     find(".gpt-shown").hidden = !ids.length;
     if (ids.length) {
-      view.reading.read(ids);
-      view.reading.prompted = ids.length;
-      follow();
+      reading.read(ids);
+      reading.prompted = ids.length;
     }
     show();
   }
 
   // --- writing
 
-  // Look at the last position.
-  function follow() {
-    position.max = view.reading.seen.length - 1;
-    position.value = position.max;
-  }
-
-  // The probabilities (V,) after a position.
-  const next = (at, { temperature, most }) =>
-    probabilities(view.reading.seen[at].logits_V, temperature, most);
+  // The probabilities (V,) of the next token.
+  const next = ({ temperature, most }) =>
+    probabilities(reading.seen.at(-1).logits_V, temperature, most);
 
   // The token that was drawn and read, and its probability.
   function one(chosen) {
-    const p_V = next(view.reading.seen.length - 1, chosen);
-    const id = draw(p_V, uniform(chosen.seed, view.reading.ids.length));
-    view.reading.read([...view.reading.ids, id]);
-    follow();
-    return { token: view.reading.model.vocab[id], probability: p_V[id] };
+    const p_V = next(chosen);
+    const id = draw(p_V, uniform(chosen.seed, reading.ids.length));
+    reading.read([...reading.ids, id]);
+    return { token: reading.model.vocab[id], probability: p_V[id] };
   }
 
   // Write token after token, until as many are written or somebody stops it.
@@ -84,22 +74,22 @@ function liven(root) {
     const chosen = !writing && typed();
     if (!chosen) return;
     const run = {}; // another object is writing, or none, when somebody has pressed Stop
-    let reported = view.reading.ids.length;
+    let reported = reading.ids.length;
     running(run);
     for (let n = 0; n < chosen.length && writing === run; n++) {
       const { token } = one(chosen),
-        { length } = view.reading.text(reported);
+        { length } = reading.text(reported);
       const ended = /[.!?\n]/.test(token) || (length >= SPOKEN && token.startsWith(" "));
       if (ended) {
-        say(view.reading.text(reported));
-        reported = view.reading.ids.length;
+        say(reading.text(reported));
+        reported = reading.ids.length;
       }
       if (!calm.matches || ended) show();
       await new Promise((done) => setTimeout(done, calm.matches ? 0 : PACE));
     }
     if (writing === run) running(null);
     show();
-    if (reported < view.reading.ids.length) say(view.reading.text(reported));
+    if (reported < reading.ids.length) say(reading.text(reported));
   }
 
   // Begin a run, or end it (null).
@@ -112,39 +102,42 @@ function liven(root) {
 
   // --- showing
 
-  // Show what was read, from where one looks.
+  // Show what was read and written, and what may come next.
   function show() {
-    const chosen = typed(),
-      at = Number(position.value);
+    const chosen = typed();
     if (find(".gpt-shown").hidden) return;
-    showText(view, at);
-    showReads(view, at);
-    showMap(view, at);
-    if (chosen) showNext(view, at, next(at, chosen), chosen);
+    const { start, prompted } = reading,
+      piece = (className, from, to) => make("span", { className }, reading.text(from, to));
+    find(".gpt-text").replaceChildren(
+      piece("pale", 0, Math.min(start, prompted)),
+      piece("pale written", Math.min(start, prompted), start),
+      piece("read", start, Math.max(start, prompted)),
+      piece("written", Math.max(start, prompted)),
+    );
+    find(".gpt-open").hash = new URLSearchParams({ text: reading.text(start) });
+    if (chosen) showNext(next(chosen), chosen);
+  }
+
+  // The likeliest tokens, always as many rows.
+  function showNext(p_V, { temperature, most }) {
+    const shown = likeliest(p_V, SHOWN);
+    const line = (name, p) => {
+      const bar = make("span", { className: "gpt-share" }, make("span"), percent(p));
+      return Object.assign(tableRow(name, bar), { style: `--share: ${p}` });
+    };
+    const before = reading.text(reading.start).slice(-16);
+    find(".gpt-next caption").textContent =
+      `What follows “${before.replaceAll("\n", "↵")}”: ` +
+      (temperature === 0 ? "the likeliest" : `temperature ${temperature}`) +
+      (most < p_V.length ? `, among the ${most} likeliest` : "");
+    const others = p_V.reduce((sum, p, id) => (shown.includes(id) ? sum : sum + p), 0);
+    find(".gpt-next tbody").replaceChildren(
+      ...shown.map((id) => line(named(reading.model.vocab[id]), p_V[id])),
+      line(`${p_V.length - SHOWN} others`, others),
+    );
   }
 
   // --- what the reader does
-
-  // A slider that moves names its token by itself.
-  function choose(at, whole = true) {
-    position.value = at;
-    show();
-    const sentence = find(".gpt-reads").textContent;
-    say(whole ? sentence : sentence.replace(`${atPosition(view, Number(at))} gives`, "it gives"));
-  }
-
-  const under = (event) => (view.reading && !writing ? pointed(view, event) : null);
-
-  // Say what is under the pointer.
-  function point(event) {
-    const at = under(event);
-    if (!at) return;
-    const [reader, other] = [at.t, at.s].map((one) => atPosition(view, one));
-    find(".gpt-reads").textContent =
-      at.s > at.t
-        ? `${other} comes after ${reader}, which cannot read it.`
-        : `${reader} gives ${percent(weightsOf(view, at.t)[at.s])} to ${other}.`;
-  }
 
   // Write one token.
   function step() {
@@ -162,7 +155,7 @@ function liven(root) {
     field("load").setAttribute("aria-disabled", true);
     trouble("");
     try {
-      view.reading = new Reading(await load(root.dataset.weights));
+      reading = new Reading(await load(root.dataset.weights));
     } catch {
       root.dataset.state = "waiting";
       field("load").setAttribute("aria-disabled", false);
@@ -182,23 +175,7 @@ function liven(root) {
   for (const [name, press] of Object.entries(presses)) field(name).addEventListener("click", press);
   find("form").addEventListener("submit", (event) => event.preventDefault());
   field("prompt").addEventListener("input", begin);
-  position.addEventListener("input", () => choose(position.value, false));
-  for (const name of ["layer", "head"])
-    field(name).addEventListener("change", () => choose(position.value));
   for (const name of ["temperature", "top-k"]) field(name).addEventListener("input", show);
-  find(".gpt-text").addEventListener("click", ({ target }) => {
-    if (target.dataset.at && !writing) choose(target.dataset.at);
-  });
-  canvas.addEventListener("pointermove", point);
-  canvas.addEventListener(
-    "pointerleave",
-    () => view.reading && showReads(view, Number(position.value)),
-  );
-  canvas.addEventListener("click", (event) => under(event) && choose(under(event).t));
-  const redraw = () =>
-    view.reading && !find(".gpt-shown").hidden && showMap(view, Number(position.value));
-  onTheme(redraw);
-  new ResizeObserver(redraw).observe(canvas);
   find(".gpt-scriptless").remove();
   find(".gpt-load").hidden = false;
   root.dataset.state = "waiting";
