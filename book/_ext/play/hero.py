@@ -2,25 +2,21 @@
 
 ``_scripts/gpt/hero.js`` draws it. The build has it drawn in Node, by the model and the weights
 that the page loads when a reader asks for a sentence of their own, so that it is true without
-scripts. The same drawing becomes the picture that a shared link shows (``social.png``).
+scripts. A shared link shows the machine map (``social.png``).
 """
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from html import escape
 from pathlib import Path
 from urllib.parse import quote_plus
 
-from bs4 import BeautifulSoup
 from docutils import nodes
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path as Curve
 from sphinx.util.docutils import SphinxDirective
 
 from helpers.chapters import BY_NUMBER
+from helpers.figures import machine
 from play import bundled, in_node
 from play.gpt import weights_script
 from play.machine import PLACES, TEXT
@@ -36,12 +32,8 @@ DRAWN = """text => {
     const model = unpack(bookGPTWeights);
     return drawHero(model, tokenize(model, text).ids).view;
 }"""
-INK, SOFT, BLUE, ORANGE, LIT = "#1d2430", "#59636f", "#0072b2", "#b84c00", "#ffd24d"
-STEP = re.compile(r"([MChvz])([-\d. ]*)")
-NUMBER = re.compile(r"-?[\d.]+")
 
 
-@cache
 def view_html() -> str:
     """Return the drawing as ``hero.js`` makes it."""
     return in_node([bundled("gpt"), weights_script()[0]], DRAWN, TEXT)
@@ -88,58 +80,13 @@ class Hero(SphinxDirective):
 # --- the picture of a shared link -----------------------------------------------------------------
 
 
-def curve_of(d: str) -> Curve:
-    """Return what an SVG path of the drawing says, in the commands that hero.js writes."""
-    points: list[tuple[float, float]] = []
-    codes = []
-    for command, words in STEP.findall(d):
-        given = [float(word) for word in NUMBER.findall(words)]
-        if command in "hv":
-            (x, y), (step,) = points[-1], given
-            given = [x + step, y] if command == "h" else [x, y + step]
-        kind = {"M": Curve.MOVETO, "C": Curve.CURVE4, "z": Curve.CLOSEPOLY}.get(
-            command, Curve.LINETO
-        )
-        added = list(zip(given[::2], given[1::2], strict=True)) or [points[-1]]
-        points += added
-        codes += [kind] * len(added)
-    return Curve(points, codes)
-
-
-def look_of(path) -> dict:
-    """Return how hero.css paints a path of the drawing."""
-    share, kind = float(path["style"].split(":")[1]), path.get("class", [""])[0]
-    if kind in ("plus", "minus"):
-        return {"fc": BLUE if kind == "plus" else ORANGE, "lw": 0, "alpha": share}
-    if path.find_parent(attrs={"data-part": "next"}):
-        return {"fc": "none", "ec": BLUE, "lw": 1 + 18 * share, "alpha": 0.75}
-    if kind == "last":
-        return {"fc": "none", "ec": BLUE, "lw": 1 + 6 * share, "alpha": 0.45 + 0.55 * share}
-    return {"fc": "none", "ec": SOFT, "lw": 0.7 + 3.5 * share, "alpha": 0.1 + 0.6 * share}
-
-
 def social_picture(title: str) -> Figure:
-    """Draw the first page's picture under the book's name, 1200 by 630 pixels."""
-    soup = BeautifulSoup(view_html(), "html.parser")
+    """Draw the machine under the book's name, 1200 by 630 pixels."""
     figure = Figure(figsize=(1200 / 72, 630 / 72), dpi=72, facecolor="white")
-    figure.text(0.05, 0.86, title, size=54, weight="bold", color=INK)
-    words, rows = soup.select(".hero-words span"), soup.select(".hero-next li")
-    ax = figure.add_axes((0.17, 0.06, 0.56, 0.7), xlim=(0, 100), ylim=(len(words), 0))
-    likely = figure.add_axes((0.74, 0.06, 0.21, 0.7), xlim=(0, 1), ylim=(len(rows), 0))
-    for path in soup.select("svg path"):
-        ax.add_patch(PathPatch(curve_of(path["d"]), clip_on=False, **look_of(path)))
-    for t, word in enumerate(words):
-        last = {"bbox": {"fc": LIT, "ec": "none", "pad": 5}} if t == len(words) - 1 else {}
-        ax.text(-2, t + 0.5, word.get_text(), size=24, ha="right", va="center", color=INK, **last)
-    for t, row in enumerate(rows):
-        share, bold = float(row["style"].split(":")[1]), "normal" if t else "bold"
-        for width, alpha in ((1, 0.1), (share, 0.32)):
-            likely.barh(t + 0.5, width, 0.72, color=BLUE, alpha=alpha)
-        for x, side, said in ((0.04, "left", row.span), (0.96, "right", row.b)):
-            said = said.get_text()
-            likely.text(x, t + 0.5, said, size=24, ha=side, va="center", weight=bold, color=INK)
-    for drawn in (ax, likely):
-        drawn.set_axis_off()
+    figure.text(0.04, 0.76, title, size=58, weight="bold", color="#1d2430")
+    ax = figure.add_axes((0.02, 0.1, 0.96, 0.56))
+    for words in machine.draw_machine(ax, built=machine.PARTS, lit=["attention"]).texts:
+        words.set_fontsize(17)
     return figure
 
 
