@@ -289,7 +289,7 @@ def graded(worker: Worker, one: HandIn, raw: bytes | None, key: str) -> Record:
         notes=record.notes + found.notes,
         looks=found.looks,
         results=found.results,
-        typed=found.typed,
+        numbers=found.numbers,
         before=found.before,
         answers=dict(found.answers),
         responses=dict(found.responses),

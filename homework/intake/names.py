@@ -33,7 +33,9 @@ class Names:
         if not name:
             return student, (f"no name or number was filled in at the top; {JUDGED} {student}",)
         if self.known.get(name, student) != student:
-            return student, (f"{typed!r} was filled in, which is another's; {JUDGED} {student}",)
+            return student, (
+                f"{typed!r} was filled in, which is somebody else's; {JUDGED} {student}",
+            )
         if name not in self.known and self.complete:
             return name, (f"{typed!r} was filled in, who is not in the roster; {JUDGED} that name",)
         return name, ()

@@ -8,7 +8,7 @@ reads. A teacher's own tasks and tests are added by `homework.release.additions`
 import dis
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
@@ -18,7 +18,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from helpers.chapters import BY_NUMBER, TAUGHT
-from helpers.exercises import CHECKS, EXPLANATIONS, VALUES, Explanation
+from helpers.exercises import CHECKS, EXPLANATIONS, VALUES, Explanation, drawn, filled, template
 from homework.private import FREE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +113,16 @@ class Assignment:
     def points(self) -> float:
         """Of all tasks."""
         return sum(task.points for task in self.tasks)
+
+
+def task_of(task: Task, course: str, student: str) -> Task:
+    """The task with a student's own question, where it has one."""
+    if not (task.own and course and student):
+        return task
+    own = drawn(task.name, course, student)
+    text = filled(task.name, template(task.name, task.cells[0].source), own)
+    first = nbformat.v4.new_markdown_cell(text, id=task.cells[0].id)
+    return replace(task, cells=(first, *task.cells[1:]), own=False)
 
 
 def chapter_file(chapter: str) -> Path:

@@ -5,16 +5,16 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 
 import nbformat
 import numpy as np
 from nbformat import NotebookNode
 
-from helpers.exercises import SPOKEN, VALUES, answers, drawn, filled, template
-from homework.release.assignment import QUESTION, ROOT, Assignment, Task
+from helpers.exercises import SPOKEN, VALUES, answers, drawn, template
+from homework.release.assignment import QUESTION, ROOT, Assignment, Task, task_of
 from homework.release.sections import section
 
-EXERCISE = re.compile(r"> \*\*Exercise \d+\.\*\*")
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ABOUT = """# Problem set {chapter}: {title}
 
@@ -90,26 +90,19 @@ def _allowed() -> dict[str, str]:
 def edition_of(assignment: Assignment, student: str, *, solved: bool = False) -> NotebookNode:
     """The edition of one student, with their name and their questions; or with right answers."""
     made = edition(assignment)
-    own = {task.name: task for task in assignment.tasks if task.own}
-    asked = {name for name in own if VALUES[name].texts}
-    kept = []
-    for cell in made.cells:
-        name, kind = cell.metadata.homework.task, cell.metadata.homework.kind
-        if kind == "student":
-            cell.source = STUDENT.replace('""', json.dumps(student, ensure_ascii=False), 1)
-        if name in asked and EXERCISE.match(cell.source) and cell.cell_type == "markdown":
-            source, values = own[name].cells[0].source, drawn(name, assignment.course, student)
-            source = filled(name, template(name, source), values)
-            cell.source = _asked(source, own[name], assignment.site)
-        if solved and name in own and kind == "stub":
-            right = VALUES[name].right(**drawn(name, assignment.course, student))
-            cell.source = f"{own[name].answer} = {_shown(right)}"
-        if not cell.source.startswith("question("):
-            kept.append(cell)
-    for task in (task.name for task in assignment.tasks if solved and task.name in SPOKEN):
-        said, listen_for = SPOKEN[task]
-        text = f"**For the teacher, to ask aloud** ({task}). {said} **Listen for:** {listen_for}"
-        kept.append(_cell(nbformat.v4.new_markdown_cell(text), "spoken", "text"))
+    tasks = tuple(task_of(task, assignment.course, student) for task in assignment.tasks)
+    kept = edition(replace(assignment, tasks=tasks)).cells
+    kept[3:3] = _own_numbers(assignment)
+    kept[2].source = STUDENT.replace('""', json.dumps(student, ensure_ascii=False), 1)
+    stubs = {c.metadata.homework.task: c for c in kept if c.metadata.homework.kind == "stub"}
+    for task in (task for task in assignment.tasks if solved):
+        if task.own:
+            right = VALUES[task.name].right(**drawn(task.name, assignment.course, student))
+            stubs[task.name].source = f"{task.answer} = {_shown(right)}"
+        if task.name in SPOKEN:
+            said, listen_for = SPOKEN[task.name]
+            text = f"**To ask aloud** ({task.name}). {said} **Listen for:** {listen_for}"
+            kept.append(_cell(nbformat.v4.new_markdown_cell(text), "spoken", "text"))
     made.cells = kept
     return made
 
@@ -132,12 +125,11 @@ def _task_cells(task: Task, assignment: Assignment) -> Iterator[NotebookNode]:
     number, site = task.name.replace(".", "-"), assignment.site
     cells = task.cells
     if assignment.course and task.own and VALUES[task.name].texts:
-        head, asked = EXERCISE.match(_from_question(cells[0].source)), cells[0].source
-        text = template(task.name, _from_question(asked))
-        source = f'question("{task.name}", r"""\n{text}\n""")'
-        first = nbformat.v4.new_markdown_cell(f"{head[0]} {ASKS}", id=cells[0].id)  # type: ignore[index]
-        cell = nbformat.v4.new_code_cell(source, id=f"asked-{number}")
-        cells = (first, cell, *cells[1:])
+        text = template(task.name, _from_question(cells[0].source))
+        asks = f'question("{task.name}", r"""\n{text}\n""")'
+        head = f"> **Exercise {task.name.partition('.')[2]}.** {ASKS}"
+        first = nbformat.v4.new_markdown_cell(head, id=cells[0].id)
+        cells = (first, nbformat.v4.new_code_cell(asks, id=f"asked-{number}"), *cells[1:])
     for at, cell in enumerate(cells):
         if cell is task.stub:
             yield _cell(cell, f"stub-{number}", "stub", task)

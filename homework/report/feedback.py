@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from helpers.exercises import SPOKEN, folded
+from helpers.exercises import SPOKEN
 from helpers.exercises.verdict import FILL_IN
-from homework.release.assignment import Assignment, Task
+from homework.release.assignment import Assignment, Task, task_of
 from homework.release.sections import Section
 from homework.report.gradebook import Record, points_by_task
 from homework.report.marking import Marks, asked, parse_ticks
@@ -85,7 +85,7 @@ def student_page(
     points = points_by_task(record, assignment, marks)
     parts = [
         _task_report(task, record, points[task.name], marks, section(task.name))
-        for task in assignment.tasks
+        for task in (task_of(t, assignment.course, record.numbers) for t in assignment.tasks)
     ]
     given = [part.points for part in parts if part.points is not None]
     waiting = sum(part.task.points for part in parts if part.points is None)
@@ -338,11 +338,11 @@ def _concerns(records: Sequence[Record]) -> dict[str, list[Concern]]:
 
 
 def _same_name(records: Sequence[Record]) -> Iterator[Concern]:
-    """Who filled in the name or number that another did, too, and so has the same questions."""
-    typed = Counter(folded(record.typed) for record in records if record.typed)
+    """Who was judged with the numbers with which another was, too."""
+    often = Counter(record.numbers for record in records if record.numbers)
     for record in records:
-        if typed[folded(record.typed)] > 1:
-            yield Concern(record.student, "", record.typed)
+        if often[record.numbers] > 1:
+            yield Concern(record.student, "", record.numbers)
 
 
 def _ended(record: Record) -> Iterator[Concern]:

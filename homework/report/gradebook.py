@@ -37,7 +37,7 @@ class Record:
     person marks. when: the day and time of grading. tests: the fingerprint of those it was judged
     by. ours: whether an error is the grader's fault. order: of the file, as `HandIn` has it. seen:
     digests of the files that were collected, this one last. late: whether the platform calls it so.
-    typed: the name or number that was filled in.
+    numbers: the name by which its own numbers were drawn, or "".
     """
 
     student: str
@@ -57,7 +57,7 @@ class Record:
     order: tuple[str, float] = ("", 0.0)
     seen: tuple[str, ...] = ()
     late: bool = False
-    typed: str = ""
+    numbers: str = ""
 
     def is_later_than(self, order: tuple[str, float], content: str) -> bool:
         """Whether another file came before this one: by what the platform numbers or dates them by,

@@ -43,8 +43,8 @@ class Graded:
     """What came of a file: an error, or results, notes, looks for the teacher, the student's cells
     before the first task and of each, and free responses by task.
 
-    ours: whether the error is a fault of the grader's, not of the file's. typed: the name or number
-    that was filled in.
+    ours: whether the error is a fault of the grader's, not of the file's. numbers: the name
+    by which own numbers were drawn, or "".
     """
 
     error: str = ""
@@ -55,7 +55,7 @@ class Graded:
     before: tuple[str, ...] = ()
     answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
     responses: tuple[tuple[str, str], ...] = ()
-    typed: str = ""
+    numbers: str = ""
 
 
 def graded(
@@ -85,7 +85,7 @@ def graded(
         before=tuple(map(_cut, found.before)),
         answers=tuple((task, cells) for task, cells in shown.items() if task not in free),
         responses=tuple((n, "\n\n".join(shown[n])) for n in shown.keys() & free),
-        typed=found.student if assignment.course else "",
+        numbers=who,
     )
 
 

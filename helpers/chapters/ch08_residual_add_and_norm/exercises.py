@@ -207,7 +207,7 @@ def _kept(goal, times):
 
 
 def _goal(rng):
-    times = rng.choice([5, 20, 50, 100, 200, 500, 1000, 2000])
+    times = 2 * 5 ** rng.randint(1, 8)
     how, size = rng.choice([("grow to", times), ("shrink to 1 /", 1 / times)])
     return {"goal": f"{how} {times} times their RMS", "times": size}
 
