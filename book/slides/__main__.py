@@ -37,15 +37,18 @@ PACKAGE = "sphinx-revealjs==3.2.1"  # its wheel holds reveal.js 5.2.0
 WHEEL = "sphinx_revealjs-3.2.1-py3-none-any.whl"
 SHA256 = "805bed3ca459346e0f01967d5ed1c40d6b7b917de1541e1e4566c8341fe7017b"
 MEMBER = "sphinx_revealjs/_static/revealjs/dist/reveal"
+SHORT = 150  # characters of a task that needs what was printed before it
 OPEN = {"needs-smollm2", "nbval-ignore-output"}  # tags of cells that are not folded
 QUESTION = re.compile(r"^\*\*The question\.\*\* (.+)", re.MULTILINE)
 SPOT = re.compile(r"^> (\*\*Spot the error\.\*\*.*(?:\n>.*)*)", re.MULTILINE)
 ANSWER = re.compile(r"<details><summary>(Answer)</summary>(.*?)</details>", re.DOTALL)
-FOLDED = re.compile(r"<details>.*?</details>|^>.*\n?", re.DOTALL | re.MULTILINE)
+ASIDE = re.compile(r"<details>.*?</details>|^> \*\*[^\n]*(\n>[^\n]*)*", re.DOTALL | re.MULTILINE)
 RESULT = re.compile(
     r'data-key="(\w+)"[^>]*data-told="([^"]*)".*?</summary>(.*?)</details>', re.DOTALL
 )
-TYPED = re.compile(r" *\b(Type|Each)[^.]*turns green\.")  # in boxes that slides don't have
+TYPED = re.compile(
+    r" *\b(Type|Each)[^.]*(turns green|decimals)\."
+)  # in boxes that slides don't have
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z*])")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\([^)\s]+\)")
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$", re.DOTALL)
@@ -71,7 +74,7 @@ def slides(cells: list) -> list:
         for key, told, because in RESULT.findall(shown(cell, "text/html"))
     }
     made: list = []
-    section, told, asked, set_in = "", [], False, ""
+    section, told, asked, set_in, printed = "", [], False, "", ""
 
     def add(kind: str, *parts) -> None:
         for n, part in enumerate((f"## {section}", *parts)):
@@ -105,7 +108,7 @@ def slides(cells: list) -> list:
                     add("spot", found[1].replace("\n>", "\n"))
                 if found := ANSWER.search(text):
                     add("answer", f"**{found[1]}.** {found[2].strip()}")
-                text = FOLDED.sub("", text).strip()
+                text = ASIDE.sub("", text).strip()
                 if section == "What we saw" and text:
                     add("saw", text)
                 told += text.split("\n\n")
@@ -114,7 +117,8 @@ def slides(cells: list) -> list:
             add("result", results[re.search(r'data-key="(\w+)"', html)[1]])
         elif 'class="pencil"' in html:
             first = next((n for n, block in enumerate(told[:-1]) if "pencil" in block), 0)
-            add("task", TYPED.sub("", "\n\n".join(told[first:])))
+            words = TYPED.sub("", "\n\n".join(told[first:]))
+            add("task", words, *([f"```\n{printed}\n```"] if len(words) < SHORT else []))
             told, asked = [], True
         elif asked and tags & {"key", "hide-output"}:
             add("key", new_code_cell(outputs=cell.outputs))
@@ -129,6 +133,7 @@ def slides(cells: list) -> list:
             add("code", cell)
         if cell.cell_type == "code":
             tell()
+            printed = "".join(out.get("text", "") for out in cell.outputs) or printed
     return made
 
 
@@ -200,14 +205,16 @@ def document(notebook: Path) -> str:
 
 def main(chapter: str = "") -> int:
     """The command; see the head of this module."""
-    for notebook in sorted(Path(ROOT, "notebooks").glob(f"{chapter}*.ipynb")):
-        out = ROOT / "_build" / "slides" / f"{notebook.stem}.html"
-        try:
+    try:
+        if not (found := sorted(Path(ROOT, "notebooks").glob(f"{chapter}*.ipynb"))):
+            raise ValueError(f"there is no chapter {chapter}: give two digits, as in 05")
+        for notebook in found:
+            out = ROOT / "_build" / "slides" / f"{notebook.stem}.html"
             write_text(out, document(notebook))
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            print(f"slides: {error}", file=sys.stderr)
-            return 2
-        print(f"The slides: {out}")
+            print(f"The slides: {out}")
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        print(f"slides: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -30,14 +30,18 @@ def test_an_answer_waits_for_the_next_slide(notebook):
     assert all(then in AFTER.get(kind, {then}) for kind, then in pairwise(kinds))
 
 
-@pytest.mark.parametrize("notebook", CHAPTERS, ids=lambda file: file.stem[:2])
-def test_slides_fit_and_need_no_network(notebook, page, watched, tmp_path):
+@pytest.fixture(scope="module")
+def reveal():
     try:
-        html = slides.document(notebook)
+        slides.reveal_js().close()
     except subprocess.CalledProcessError:
         pytest.skip("reveal.js could not be fetched")
+
+
+@pytest.mark.parametrize("notebook", CHAPTERS, ids=lambda file: file.stem[:2])
+def test_slides_fit_and_need_no_network(notebook, reveal, page, watched, tmp_path):
     file = tmp_path / "slides.html"
-    file.write_text(html, "utf-8")
+    file.write_text(slides.document(notebook), "utf-8")
     problems = watched(page, file.as_uri())
     page.goto(file.as_uri())
     page.wait_for_function("Reveal.isReady()")
