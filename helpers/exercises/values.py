@@ -70,9 +70,10 @@ def drawn(name: str, course: str, student: str) -> dict[str, Any]:
     return VALUES[name].draw(generator(course, folded(student), name))
 
 
-def mine(name: str) -> dict[str, Any] | None:
-    """The values of whoever `numbers_of` named; None where it was told that they have no name."""
-    if _mine["course"] and not _mine["student"] and name in VALUES:
+def mine(name: str, course: str = "") -> dict[str, Any] | None:
+    """The values of whoever `numbers_of` named; None where it named none of the course."""
+    known = _mine["student"] and course in ("", _mine["course"])
+    if name in VALUES and (course or _mine["course"]) and not known:
         return None
     return drawn(name, **_mine)
 

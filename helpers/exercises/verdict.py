@@ -118,11 +118,14 @@ def exercise(name: str) -> Callable:
     return register
 
 
-def check(name: str, answer: object = None, *, solution: bool = False) -> Verdict | Explanation:
+def check(
+    name: str, answer: object = None, *, solution: bool = False, course: str = ""
+) -> Verdict | Explanation:
     """Judge an answer to the exercise ``name``; never raises for a wrong or broken answer.
 
     Words are not judged: whoever has written some sees a good answer to compare them with. With
-    ``solution`` a verdict says that it is of the book's solution, not of the reader's.
+    ``solution`` a verdict says that it is of the book's solution, not of the reader's. With a
+    ``course`` it is by the student's own values, once `numbers_of` has drawn them.
 
     Raises: ValueError when there is no exercise of that name.
     """
@@ -132,7 +135,7 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
     if name not in CHECKS:
         known = sorted([*CHECKS, *EXPLANATIONS])
         raise ValueError(f"name must be one of {known}, got {name!r}")
-    own = {} if solution else mine(name)
+    own = {} if solution else mine(name, course)
     if own is None:
         return Verdict("Not yet", NOBODY)
     verdict = judged(partial(CHECKS[name], **own), answer)

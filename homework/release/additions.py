@@ -1,8 +1,6 @@
 """A problem set with what a teacher's private file adds to it (see `homework.private`)."""
 
-import hashlib
 import inspect
-import random
 import re
 import runpy
 from collections.abc import Callable
@@ -13,6 +11,7 @@ from typing import Any
 import jinja2
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from helpers.exercises import generator
 from homework.private import ProblemSet
 from homework.release.assignment import Assignment, Task, Test, names, needed
 
@@ -38,8 +37,7 @@ def with_private(assignment: Assignment, folder: Path, seed: str, cells=()) -> A
 
 def drawn(own: ProblemSet, seed: str, chapter: str) -> dict[str, Any]:
     """What a problem set draws for a course; the same seed gives the same."""
-    digest = hashlib.sha256(f"{seed}/{chapter}".encode()).digest()
-    rng = random.Random(int.from_bytes(digest[:8]))
+    rng = generator(seed, chapter)
     values: dict[str, Any] = {}
     for function in own.draws:
         values |= function(rng)

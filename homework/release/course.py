@@ -14,6 +14,7 @@ from homework.release.additions import with_private
 from homework.release.assignment import (
     QUESTION,
     Assignment,
+    Task,
     cells_of,
     chapter_file,
     read_assignment,
@@ -44,7 +45,9 @@ class Course:
                 "out of fewer points; put it back, or release the problem set again"
             )
         notebook = chapter_file(self.chapter)
-        found = replace(read_assignment(notebook), site=self.site, course=self.code)
+        found = read_assignment(notebook)
+        tasks = tuple(_of_course(task, self.code) for task in found.tasks)
+        found = replace(found, tasks=tasks, site=self.site, course=self.code)
         if not self.private:
             return found
         cells = cells_of(notebook)
@@ -60,6 +63,13 @@ class Course:
     def private_file(self) -> Path | None:
         """The teacher's own part, which need not be there; None without a private folder."""
         return Path(self.private) / f"{self.chapter}.py" if self.private else None
+
+
+def _of_course(task: Task, code: str) -> Task:
+    """The task, whose check knows the course where its numbers are a student's own."""
+    if not (task.own and code):
+        return task
+    return replace(task, check=f'{task.check.rstrip().removesuffix(")")}, course="{code}")')
 
 
 def fingerprint(course: Course, assignment: Assignment) -> str:

@@ -62,6 +62,9 @@ def test_one_edition_asks_each_student_their_own_question():
     own = edition_of(ASSIGNMENT, "ann")
     text, same_stub, same_check = sources(own, "05.4")
     assert (same_stub, same_check) == (stub, check)
+    assert check == (
+        f'exercises.check("05.4", angle_and_length, course="{ASSIGNMENT.course}").hold()'
+    )
     values = drawn("05.4", ASSIGNMENT.course, " Ann ")
     assert f"*{values['first']}* and *{values['second']}* can be read equally" in text
     assert own.metadata.homework.edition == released.metadata.homework.edition

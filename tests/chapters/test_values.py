@@ -1,15 +1,18 @@
 """Numbers of one's own: of a thousand students' questions each has one right answer."""
 
+import sys
+
 import numpy as np
 import pytest
 from support import NOTEBOOKS, chapter
 
 from helpers.chapters import judges
-from helpers.exercises import VALUES, Diagnosis, judged
+from helpers.exercises import VALUES, Diagnosis, check, judged
 from helpers.exercises.values import drawn, filled, template
 
 CHECKS = judges()
 NAMES = sorted(VALUES)
+values = sys.modules["helpers.exercises.values"]
 STUDENTS = [f"student {n}" for n in range(1000)]
 
 
@@ -24,12 +27,11 @@ def question(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_answer_is_right_with_ones_own_values_alone(name):
-    values, students = VALUES[name], STUDENTS
-    of = [drawn(name, "course", student) for student in students]
-    rights = [values.right(**own) for own in of]
+    of = [drawn(name, "course", student) for student in STUDENTS]
+    rights = [VALUES[name].right(**own) for own in of]
     assert all(is_right(name, right, own) for right, own in zip(rights, of, strict=True))
-    assert is_right(name, values.right(**values.book), {})
-    alike = [is_right(name, values.right(**values.book), own) for own in of]
+    assert is_right(name, VALUES[name].right(**VALUES[name].book), {})
+    alike = [is_right(name, VALUES[name].right(**VALUES[name].book), own) for own in of]
     others = [
         is_right(name, rights[(at + shift) % len(of)], own)
         for at, own in enumerate(of)
@@ -47,3 +49,14 @@ def test_question_is_the_books_with_other_values(name):
     texts = {filled(name, pattern, drawn(name, "course", student)) for student in STUDENTS[:50]}
     assert len(texts) > 5 or isinstance(CHECKS[name], Diagnosis)
     assert not any("{" + key + "}" in one for one in texts for key in VALUES[name].book)
+
+
+def test_check_of_a_course_waits_for_its_numbers(monkeypatch):
+    right = VALUES["05.4"].right
+    with monkeypatch.context() as patch:
+        patch.setattr(values, "_mine", {"course": "", "student": ""})
+        assert check("05.4", right(**VALUES["05.4"].book)).state == "Right"
+        assert check("05.4", (1.0, 2.0), course="c").state == "Not yet"
+        for student, state in (("", "Not yet"), (" Ann", "Right")):
+            values.numbers_of(student, course="c")
+            assert check("05.4", right(**drawn("05.4", "c", "ann")), course="c").state == state

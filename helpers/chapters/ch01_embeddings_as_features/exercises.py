@@ -218,6 +218,5 @@ explanation(
 spoken(
     "01.4",
     "Which of B, T and C did your two equations leave open, and why?",
-    "C is free: the first equation fixes T, the second only the ratio of B to C, so that any "
-    "C at least 1 gives another right answer.",
+    "C: the first fixes T, the second only the ratio of B to C.",
 )

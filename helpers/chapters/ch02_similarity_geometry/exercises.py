@@ -206,8 +206,6 @@ explanation(
 
 spoken(
     "02.3",
-    "How did you tell your second student from the third?",
-    "A property that one matrix has and the other lacks: ones on the diagonal, symmetry, "
-    "columns of length 1. Trying all four mistakes is right, too, if the student can say what"
-    " each changes.",
+    "How did you tell your second student from your third?",
+    "A property that one matrix has: ones on the diagonal, symmetry, columns of length 1.",
 )

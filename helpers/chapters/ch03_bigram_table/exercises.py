@@ -249,7 +249,6 @@ def _(answer):
 
 spoken(
     "03.3",
-    "Take the first row of one of your tables. How did it come out of the counts?",
-    "The student divides the right counts (a row, a column, all) and says by what, and that "
-    "softmax would come after logits only.",
+    "Take a row of one of your tables. How did it come out of the counts?",
+    "By which sum it was divided: of a row, a column or all; softmax belongs after logits.",
 )

@@ -331,7 +331,6 @@ piece(
 
 spoken(
     "04.4",
-    "How did you get from the part that you were given to σ?",
-    "Squaring: σ² is the part squared times σ² + ε, solved for σ², and the root at the end. ε"
-    " matters because it is as large as σ².",
+    "How did you get from your part to σ, and why does ε matter there?",
+    "Squared and solved for σ²; at this σ the variance is about as small as ε.",
 )

@@ -265,8 +265,6 @@ values(
 
 spoken(
     "05.4",
-    "How did you find your angle, and what did you do to the length afterwards?",
-    "The query is perpendicular to the difference of the two keys, so their scores are equal;"
-    " of two such directions the one towards them. The length does not change who is level, "
-    "only how much the two take together.",
+    "How did you find your angle, and what is the length for?",
+    "Perpendicular to the difference of the keys, towards them; the length sets their share.",
 )

@@ -161,6 +161,5 @@ explanation(
 spoken(
     "06.4",
     "Where do your two widths come in, and with which powers?",
-    "An entry of q has C times the variance; the score adds D products of two such entries. "
-    "So σ goes as C to the power −1/2 and D to the power −1/4.",
+    "C adds up in each entry (−1/2); D adds products of two entries, each with σ (−1/4).",
 )

@@ -370,7 +370,5 @@ piece(
 spoken(
     "07.4",
     "Why is your query turned that way, and not the other?",
-    "Scores depend on how far apart the two stand. Turned by as many positions the query "
-    "points as the key does after its own rotation; the other way it would ask for a later "
-    "token.",
+    "Scores depend on the difference of two positions; it points where that key has turned to.",
 )

@@ -326,7 +326,6 @@ piece(
 
 spoken(
     "08.7",
-    "Which of your three neurons is at work for a = 1, b = 2, and which for a = 2, b = 1?",
-    "One neuron holds the difference and is silent where it is negative; the two others carry"
-    " one number through, whatever its sign.",
+    "Which of your three neurons are at work for a = 1, b = 2?",
+    "One holds the difference and is silent below 0; two carry a number through by its sign.",
 )

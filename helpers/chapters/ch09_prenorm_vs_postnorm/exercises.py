@@ -322,7 +322,5 @@ piece(
 spoken(
     "09.5",
     "Where does your number of blocks come in?",
-    "Each block adds two outputs, and each norm shrinks what was there by the same factor, so"
-    " the factors multiply, 2 times as many as there are blocks; half of the mean square is "
-    "left.",
+    "Two outputs a block; each norm shrinks what was there by one factor, and factors multiply.",
 )

@@ -265,7 +265,6 @@ def _hold_to_std(name, found, wanted, root):
 
 spoken(
     "10.4",
-    "How did you get from the growth of the whole stack to one layer?",
-    "The root of as high an order as there are layers, then σ from the factor √(width · "
-    "σ²/2), whose 2 is there since ReLU deletes half of the mean square.",
+    "How did you get from the growth of your stack to one layer?",
+    "A root of the order of the layers, then √(width · σ²/2), as ReLU keeps half the square.",
 )

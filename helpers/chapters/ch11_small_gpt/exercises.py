@@ -304,7 +304,6 @@ piece(
 
 spoken(
     "11.3",
-    "Which of your students did you find first, and by which two numbers?",
-    "The ratio of the two largest probabilities, which is e to the difference of their logits"
-    " over T; or how many are not 0.",
+    "Which of your students did you find first, and by which numbers?",
+    "The ratio of the two largest, e to their difference over T; or how many are not 0.",
 )
