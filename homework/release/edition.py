@@ -186,6 +186,8 @@ def _cell(
         made.metadata.update(editable=kind == "given", deletable=False)
     tags = {"given": ["given"], "stub": ["exercise"], "check": ["check", "raises-exception"]}
     made.metadata["tags"] = tags.get(kind, [])
+    if made.source.startswith("question("):  # is read where it is shown; so in Colab
+        made.metadata.update(jupyter={"source_hidden": True}, cellView="form")
     return made
 
 

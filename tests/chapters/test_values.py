@@ -7,7 +7,7 @@ import pytest
 from support import NOTEBOOKS, chapter
 
 from helpers.chapters import judges
-from helpers.exercises import VALUES, Diagnosis, check, judged
+from helpers.exercises import VALUES, Diagnosis, NumericNearMisses, check, judged
 from helpers.exercises.values import drawn, filled, template
 
 CHECKS = judges()
@@ -31,6 +31,9 @@ def test_answer_is_right_with_ones_own_values_alone(name):
     rights = [VALUES[name].right(**own) for own in of]
     assert all(is_right(name, right, own) for right, own in zip(rights, of, strict=True))
     assert is_right(name, VALUES[name].right(**VALUES[name].book), {})
+    if isinstance(CHECKS[name], NumericNearMisses):
+        assert all(is_right(name, 1.001 * n, own) for n, own in zip(rights, of, strict=True))
+        assert not any(is_right(name, 2 * n, own) for n, own in zip(rights, of, strict=True))
     alike = [is_right(name, VALUES[name].right(**VALUES[name].book), own) for own in of]
     others = [
         is_right(name, rights[(at + shift) % len(of)], own)
