@@ -13,7 +13,7 @@ from helpers.chapters import CHAPTERS
 
 PICTURE = "_static/social.png"  # play/hero.py draws it
 LONGEST = 160  # characters of a description; search engines show about as many
-DRAWN = "A small GPT reads a sentence, layer by layer, and says how likely each next word is."
+DRAWN = "A GPT as boxes in a row, from token ids to next-token probabilities, with attention lit."
 PLAIN = {
     "search": "Search the pages of {project}.",
     "genindex": "The index of {project}: every term with the pages that explain it.",
