@@ -1,4 +1,4 @@
-"""Drawings of chapter 05: keys and a query, values, matrices; its explorers."""
+"""Drawings of chapter 05: keys and a query, values, the whole way; its explorer."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -98,35 +98,6 @@ def draw_weights(
     return ax
 
 
-def draw_matrix(
-    ax: Axes,
-    matrix: Num[np.ndarray, "rows columns"] | Sequence,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    title: str = "",
-    limits: tuple[float, float] | None = None,
-) -> Axes:
-    """Draw a matrix as shaded cells with its numbers written in them.
-
-    The shades run from white to dark over ``limits``, or over the matrix's own range.
-    Shapes: matrix (rows, columns).
-    """
-    matrix = np.asarray(matrix, dtype=float)
-    low, high = limits or (min(0.0, matrix.min()), max(matrix.max(), 1e-9))
-    ax.imshow(matrix, cmap="Blues", vmin=low, vmax=high)
-    for (row, column), value in np.ndenumerate(matrix):
-        dark = (value - low) / (high - low) > 0.55
-        ink = "white" if dark else "black"
-        ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=ink)
-    ax.set_xticks(range(len(columns)), columns)
-    ax.set_yticks(range(len(rows)), rows)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    ax.set_title(title)
-    return ax
-
-
 FLOW = {  # left edge and top of each matrix
     "X": (0, 0),
     "Q": (5.6, 0),
@@ -212,33 +183,6 @@ def turning(
             f"The query reads {tokens[best]} most, with weight {weights[best]:.2f}; "
             f"the output is ({x:.2f}, {y:.2f})."
         ).replace("-", "−")
-
-    return picture, in_words
-
-
-def heating(
-    queries_TD: Num[np.ndarray, "T D"], keys_TD: Num[np.ndarray, "T D"], tokens: Sequence[str]
-) -> tuple[Callable[[float], Figure], Callable[[float], str]]:
-    """The picture of all weights at a temperature, and what to say of it.
-
-    Shapes: queries and keys (T, D).
-    """
-
-    def picture(temperature: float) -> Figure:
-        weights = numerics.attention_weights(queries_TD / temperature, keys_TD)
-        fig, ax = plt.subplots(figsize=(4.8, 3.4))
-        title = "a row: what one word reads"
-        draw_matrix(ax, weights, tokens, tokens, title=title, limits=(0, 1))
-        return fig
-
-    def in_words(temperature: float) -> str:
-        weights = numerics.attention_weights(queries_TD / temperature, keys_TD)
-        columns = ", ".join(f"{total:.2f}" for total in weights.sum(axis=0))
-        return (
-            f"At temperature {temperature} the largest weight of a row is "
-            f"{weights.max(axis=1).mean():.2f} on average. "
-            f"Each row sums to 1; the columns sum to {columns}."
-        )
 
     return picture, in_words
 
