@@ -3,7 +3,7 @@
 The parts: ``levers``, a smaller minigpt with one choice changed, 400 steps; ``whole``, twice the
 blocks and steps of the chapter's run, on the tales and on tiny Shakespeare; ``counted``, tables of
 both texts; ``decoding``, in the module of that name. Tiny Shakespeare is looked for in the folder
-that BOOK_DATA_DIR names, else downloaded.
+that BOOK_DATA_DIR names, or else in the current one; save it there first.
 """
 
 import importlib.resources
