@@ -4,6 +4,8 @@ import ast
 import re
 import warnings
 
+from homework.release.carried import without_packed
+
 LONGEST = 100_000  # characters of a cell; a longer one is searched, not parsed
 MAGIC = re.compile(  # IPython's own translation takes the square of a cell's length
     r"^([ \t]*)(?:[%!?][^\n]*|[\w.]{1,80}\?{1,2}[ \t]*$|([\w \t,]{1,80}=[ \t]*)[%!][^\n]*)",
@@ -22,8 +24,8 @@ def source_of(cell: dict) -> str:
     """What stands in a cell of a notebook's JSON; "" where it is no text."""
     source = cell.get("source", cell.get("input"))  # which nbformat 3 calls so
     if isinstance(source, list):
-        return "".join(line for line in source if isinstance(line, str))
-    return source if isinstance(source, str) else ""
+        source = "".join(line for line in source if isinstance(line, str))
+    return without_packed(source) if isinstance(source, str) else ""
 
 
 def parsed(source: str) -> ast.Module | None:

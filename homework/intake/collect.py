@@ -158,5 +158,5 @@ def _hand(
         "" if is_read else best.problem,
         best.place if is_read else None,
         order,
-        who.late,
+        who.late or (known is not None and known.late),
     )

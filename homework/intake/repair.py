@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from homework.intake.archive import UnreadableError
 from homework.intake.cellcode import defined_in, parsed
 from homework.intake.notebook import HAND_IN, Cell, cells_of, notebook_of
+from homework.release.carried import without_packed
 
 MOST_CODE = 2**20  # characters of all code cells together
 LONGEST_WORDS = 20_000  # characters of a cell that is no code and may have been
@@ -107,12 +108,13 @@ class _Reader:
         for cell in released.cells:
             one = cell.metadata["homework"]
             name = (one["answer"] or "") if cell.cell_type == "code" else ""
-            made = Released(one["kind"], one["task"] or "", cell.cell_type, cell.source, name)
+            kept = without_packed(cell.source)
+            made = Released(one["kind"], one["task"] or "", cell.cell_type, kept, name)
             ids = [cell.id, cell.metadata.get("nbgrader", {}).get("grade_id")]
             if made.type == "markdown" and (number := EXERCISE.search(cell.source)):
                 ids.append(number[0])
             self.by_id |= {id: made for id in ids if id}
-            for source in {cell.source, cell.source.removesuffix(".hold()")}:  # as in the chapter
+            for source in {kept, kept.removesuffix(".hold()")}:  # as in the chapter
                 self.by_source.setdefault(_trimmed(source), []).append(made)
         self.stubs = {one.task: one for one in self.by_id.values() if one.kind == "stub"}
         self.tasks = {task: stub.name for task, stub in self.stubs.items()}  # "" for words

@@ -43,6 +43,7 @@ COLUMNS = {  # what others call a column, and what it is called here
     "name": "full name",
 }
 NUMBERED = re.compile(r"\s*\(\d+\)$")  # what Canvas writes after an assignment's title
+LATE = re.compile(r"\d.* (?:late|später)(?: - |$)")  # in the status of Moodle's worksheet
 LONGEST_KEY = 64  # characters
 IDENTIFYING = (  # by which Canvas knows a student
     "student",
@@ -71,7 +72,8 @@ ASKED = "the gradebook that your platform exports, or Moodle's grading worksheet
 @dataclass(frozen=True)
 class Student:
     """A row of the roster: a key that is unique and a safe file name, the name shown, the
-    platform's number for the student, and other names to the platform.
+    platform's number for the student, other names to the platform, and whether it calls the
+    student's submission late.
     """
 
     key: str
@@ -79,6 +81,7 @@ class Student:
     id: str
     logins: tuple[str, ...]
     row: int
+    late: bool
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,8 @@ def _student(kind: str, row: int, cells: dict[str, str], taken: set[str]) -> Stu
     id = number[0] if number else ""
     logins = tuple(filled[name] for name in LOGINS if name in filled)
     key = unique(safe([*logins, id or name or "student"][0]), taken)
-    return Student(key, name, id, logins, row)
+    is_late = kind == WORKSHEET and LATE.search(filled.get("status", "")) is not None
+    return Student(key, name, id, logins, row, is_late)
 
 
 # ---------------------------------------------------------------- names

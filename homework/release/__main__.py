@@ -64,8 +64,6 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{path}: {len(assignment.tasks)} exercises, {assignment.points:g} points")
     if assignment.drawn:
         print("drawn: " + ", ".join(f"{name} = {value}" for name, value in assignment.drawn))
-    if "%pip" not in assignment.install.source:
-        print("note: the first cell installs nothing in Colab until the book has an address")
     print(said)
 
 

@@ -89,14 +89,13 @@ class Task:
 class Assignment:
     """The tasks of a chapter, and the cells that they need, in the notebook's order.
 
-    install: the chapter's first cell, which gets the helpers where they are missing. secrets: what
-    a student edition may not hold, as texts. drawn: numbers of the course: name and value. site:
-    the address of the book, or "". course: with which students' own numbers are drawn, or "".
+    secrets: what a student edition may not hold, as texts. drawn: numbers of the course: name and
+    value. site: the address of the book, or "". course: with which students' own numbers are drawn,
+    or "".
     """
 
     chapter: str
     title: str
-    install: NotebookNode
     setup: tuple[NotebookNode, ...]
     tasks: tuple[Task, ...]
     secrets: tuple[str, ...] = ()
@@ -159,7 +158,6 @@ def read_assignment(notebook: Path) -> Assignment:
     return Assignment(
         chapter=notebook.stem[:2],
         title=title,
-        install=cells[0],
         setup=tuple(needed(cells[1 : starts[0]], tasks)),
         tasks=tuple(tasks),
         secrets=(

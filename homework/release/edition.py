@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 
 from helpers.exercises import SPOKEN, VALUES, answers, drawn, template
 from homework.release.assignment import QUESTION, ROOT, Assignment, Task, task_of
+from homework.release.carried import first_cell, without_packed
 from homework.release.sections import section
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -40,7 +41,6 @@ OWN = """from helpers.exercises import numbers_of, question
 numbers_of(student, course="{}")"""
 ASKS = "Run the next cell: it asks this question, with numbers of your own."
 STUDENT = 'student = ""  # your name or number, as your course knows you'
-FIRST = "# Run this cell first: it finds the book's functions (helpers).\n"
 
 
 def edition(assignment: Assignment) -> NotebookNode:
@@ -57,10 +57,10 @@ def edition(assignment: Assignment) -> NotebookNode:
         lists=answers.MOST_IN_LISTS,
         entries=answers.MOST_ENTRIES,
     )
-    install = FIRST + assignment.install.source.partition("\n")[2]
+    install = nbformat.v4.new_code_cell(first_cell([*_dependencies()]))
     cells = [
         _cell(nbformat.v4.new_markdown_cell(about), "hw-title", "text"),
-        _cell(assignment.install, "install", "given", source=install),
+        _cell(install, "install", "given"),
         _cell(nbformat.v4.new_code_cell(STUDENT), "hw-student", "student"),
         *_own_numbers(assignment),
         *(_cell(cell, cell.id, "given") for cell in assignment.setup),
@@ -70,7 +70,8 @@ def edition(assignment: Assignment) -> NotebookNode:
         cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}}
     )
     notebook.nbformat_minor = 5
-    data = json.dumps(notebook, sort_keys=True).encode()
+    notebook.cells[1].metadata["cellView"] = "form"  # Colab shows its title alone
+    data = without_packed(json.dumps(notebook, sort_keys=True)).encode()
     notebook.metadata["homework"] = {
         "assignment": assignment.chapter,
         "edition": hashlib.sha256(data).hexdigest()[:16],
@@ -80,11 +81,18 @@ def edition(assignment: Assignment) -> NotebookNode:
 
 def _allowed() -> dict[str, str]:
     """The oldest Python that the book runs on, and what an answer can import, in words."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    parts = (re.split("[<>=]", one)[0] for one in project["dependencies"])
-    names = [PACKAGES[name] for name in parts if name in PACKAGES]
+    names = [PACKAGES[name] for name in _dependencies() if name in PACKAGES]
     packages = f"its own library, {', '.join(names[:-1])} and {names[-1]}"
-    return {"python": project["requires-python"].strip(">= "), "packages": packages}
+    return {"python": _project()["requires-python"].strip(">= "), "packages": packages}
+
+
+def _dependencies() -> Iterator[str]:
+    """The packages that the book's functions need."""
+    return (re.split("[<>=]", one)[0] for one in _project()["dependencies"])
+
+
+def _project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def edition_of(assignment: Assignment, student: str, *, solved: bool = False) -> NotebookNode:

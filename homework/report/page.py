@@ -9,8 +9,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import jinja2
+from docutils.utils.math.latex2mathml import tex2mathml
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 TEMPLATES = Path(__file__).with_name("pages")
@@ -34,8 +35,17 @@ def harmless(value: object) -> object:
 def rendered(question: str) -> Markup:
     """A question's Markdown as HTML; what would load or lead somewhere, or is HTML, stays text."""
     plain = MarkdownIt("commonmark", {"html": False}).enable("table")
-    plain = plain.disable(["image", "link", "autolink"]).use(dollarmath_plugin)
+    plain = plain.disable(["image", "link", "autolink"])
+    plain.use(dollarmath_plugin, double_inline=True, renderer=_formula)
     return Markup(plain.render(str(harmless(question))))
+
+
+def _formula(source: str, about: dict) -> str:
+    """A formula as MathML, which browsers show by themselves; its source where it is none."""
+    try:
+        return tex2mathml(source, as_block=about["display_mode"])
+    except Exception:
+        return escape(source)
 
 
 def clip(text: object, most: int = LONGEST) -> str:

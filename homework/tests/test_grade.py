@@ -209,16 +209,6 @@ def test_who_could_not_be_graded_has_no_points_in_any_table(quick, capsys, monke
     assert "responses to mark" not in summary
 
 
-def test_grader_failure_in_every_file_writes_no_grades(quick, capsys, monkeypatch):
-    for name in ("ada", "bob", "cleo"):
-        hand_in(quick, name)
-    failing(monkeypatch, *range(9))
-    assert run(quick) == 2
-    assert "no hand-in could be graded, for a cause of ours: a slip" in capsys.readouterr().err
-    assert Gradebook(quick / "course/grading/05").records() == []
-    assert not (quick / "course/grading/05/grades.csv").exists()
-
-
 def graded_once(quick, monkeypatch):
     """Three who have all points, and what is stored of them; from then on the worker fails."""
     for name in ("ada", "bob", "cleo"):

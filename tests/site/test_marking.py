@@ -23,7 +23,7 @@ def cells(number):
 
 RUBRIC = (("a mixture", 1.0), ("an example", 0.5))
 TASKS = tuple(Task(f"05.{n}", "", cells(n), (), rubric=RUBRIC) for n in (51, 9))
-OF = Assignment("05", "Attention", nbformat.v4.new_code_cell(""), (), TASKS)
+OF = Assignment("05", "Attention", (), TASKS)
 RECORDS = [
     Record("ada", "", "", "k", responses={"05.51": "So.", "05.9": EVIL}),
     Record("bob", "", "", "k", responses={"05.51": "No.\n\n    code"}),

@@ -155,10 +155,10 @@ def test_a_name_with_a_number_in_it_is_told_by_the_roster(hand_in, tmp_path, lat
 
 def test_blind_marking_from_zip_to_worksheet(hand_in, tmp_path):
     sheet = tmp_path / "sheet.csv"
-    sheet.write_text("Identifier,Status,Grade\nParticipant 7,x,\nParticipant 8,x,\n")
+    sheet.write_text("Identifier,Status,Grade\nParticipant 7,x,\nParticipant 8,x - 3 hours late,\n")
     students = read(sheet)
     (found,) = hand_in({"Participant_8_assignsubmission_file_/05.ipynb": A}, students, "zip")
-    assert found.name == ""
+    assert (found.name, found.late) == ("", True)
     assert students.write(sheet, "05", {found.student: 3}, 4) == ()
     assert [row[2] for row in read(sheet).table.rows] == ["", "3"]
 

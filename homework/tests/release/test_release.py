@@ -1,7 +1,10 @@
 """The student edition holds what students need and nothing else; planted canaries are found."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
 
 import nbformat
@@ -10,7 +13,7 @@ from support import ROOT, TAUGHT
 
 from helpers import exercises
 from homework.release.__main__ import main
-from homework.release.assignment import chapter_file, read_assignment
+from homework.release.assignment import read_assignment
 from homework.release.course import Course
 from homework.release.edition import edition
 from homework.run.sandbox import Limits
@@ -51,11 +54,21 @@ def test_every_chapters_edition_is_valid_whole_and_tight(notebook):
     assert made.cells[0].source.startswith(title)
 
 
-def test_its_first_code_is_the_chapters(made):
-    """Which tests/test_repository.py runs."""
-    code = made[0].install.source.partition("\n")[2]
-    assert "import helpers" in code
-    assert made[1].cells[1].source.endswith(f"\n{code}")
+@pytest.mark.parametrize("lacks", ["", "jaxtyping"])
+def test_alone_it_brings_its_checks_or_says_what_is_missing(lacks, tmp_path):
+    plain = Course("05").assignment()
+    cells = [cell.source for cell in edition(plain).cells if cell.cell_type == "code"][:7]
+    cells[5] = plain.tasks[0].solution
+    script = f"import sys\nif {lacks!r}: sys.modules[{lacks!r}] = None\n" + (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        f"for cell in {cells!r}: InteractiveShell.instance().run_cell(cell)\n"
+    )
+    (tmp_path / "script.py").write_text(script, "utf-8")
+    alone = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PIP_NO_INDEX": "1"}
+    command = [sys.executable, "script.py"]
+    said = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True)
+    wanted, out = ("%pip install ", said.stderr) if lacks else ("Right", said.stdout)
+    assert wanted in out.splitlines()[-1]
 
 
 def test_it_says_what_an_answer_may_use(made):
@@ -152,7 +165,3 @@ def test_an_example_is_right_with_the_numbers_of_its_own_course(name):
     for mine, other in ("ab", "ba"):
         assert exercises.judged(answers[mine][0], answers[mine][1]).state == "Right"
         assert exercises.judged(answers[mine][0], answers[other][1]).state == "Not right"
-
-
-def test_there_is_a_notebook_for_each_chapter():
-    assert chapter_file("05").name == "05_attention_by_hand.ipynb"

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 
 import nbformat
 import pytest
@@ -64,7 +63,6 @@ RUBRIC = (("CANARY-RUBRIC, a mixture", 1.0), ("an example", 0.5))
 OF = Assignment(
     chapter="05",
     title="Attention worked by hand",
-    install=nbformat.v4.new_code_cell(""),
     setup=(),
     tasks=(
         Task("05.1", "f", question(1), (SEEN, UNSEEN, SILENT), solution="CANARY-SOLUTION"),
@@ -480,7 +478,7 @@ def test_harmless_leaves_what_people_write():
 
 
 @pytest.mark.parametrize("name", ["student", "broken", "summary", "to mark", "marked"])
-def test_a_page_stands_alone_and_in_order(name):
+def test_a_page_stands_alone(name):
     page = all_pages("word")[name]
     found = soup(page)
     assert page.startswith("<!DOCTYPE html>")
@@ -492,18 +490,3 @@ def test_a_page_stands_alone_and_in_order(name):
     assert scripts == (["application/json", None] if "mark" in name else [])
     assert not found.select("link, iframe, img, object, embed, form, base, [src], [style]")
     assert not re.search(r"url\((?!#)|@import|@font-face", page)
-    assert len(found("h1")) == 1
-    levels = [int(h.name[1]) for h in found(re.compile("^h[1-6]$"))]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-    for one in found("table"):
-        assert one.caption.get_text().strip()
-        assert one.thead.select("th[scope=col]")
-        assert all(row.th["scope"] == "row" for row in one.select("tbody tr"))
-    for svg in found("svg"):
-        assert svg.get("aria-hidden") == "true" or svg["role"] == "img"
-    ids = [tag["id"] for tag in found.select("[id]")]
-    assert len(ids) == len(set(ids))
-    inside = {a["href"][1:] for a in found.select('a[href^="#"]')}
-    assert inside <= set(ids)
-    assert set(re.findall(r"url\(#(\w+)\)", page)) <= set(ids) or name != "summary"
