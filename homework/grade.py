@@ -49,7 +49,6 @@ UNSAFE = (
     "and send whatever you can. On macOS and Windows, use the container or WSL2 (see the "
     "page Homework in detail). To grade without a sandbox all the same, add --without-sandbox"
 )
-
 STAYS = "a later try to grade failed for a cause of ours; the grade is that of before"
 
 
@@ -169,17 +168,13 @@ def grade_all(
     queue, lock = _open(book, handed, version, options.again), threading.Lock()
     failures: list = []
     lost: list = []
-    judged: list[str] = []  # who has results of this run
     how: dict = {"unsafe": options.without_sandbox, "book": code, "names": names}
     if (first := next(queue, None)) is not None:
         how["files"] = _checked(options, sandbox.check_python)  # longer, so only where it matters
         queue = chain([first], queue)
 
-    def keep(record: Record, item: tuple) -> None:
-        record = replace(record, tests=version)
-        book.put(record)
-        if record.results:
-            judged.append(record.student)
+    def keep(record: Record) -> None:
+        book.put(replace(record, tests=version))
 
     def work(number: int) -> None:
         with Worker(course, limits, number=number, alone=options.workers == 1, **how) as worker:
@@ -193,7 +188,7 @@ def grade_all(
                     if record.ours:
                         lost.append(item)
                     else:
-                        keep(record, item)
+                        keep(record)
                 except Exception as error:
                     failures.append(error)
 
@@ -207,20 +202,15 @@ def grade_all(
         raise RuntimeError(f"the grader failed and stopped: {failures[0]}") from failures[0]
     if lost:
         with Worker(course, limits, last=True, **how) as worker:
-            _grade_alone(book, worker, lost, keep, judged)
+            _grade_alone(book, worker, lost, keep)
 
 
 def _grade_alone(
-    book: Gradebook,
-    worker: Worker,
-    lost: list,
-    keep: Callable[[Record, tuple], None],
-    judged: list[str],
+    book: Gradebook, worker: Worker, lost: list, keep: Callable[[Record], None]
 ) -> None:
     """Grade those again of whom a fault of ours, or of the machine, kept the grade.
 
-    judged: who has results of this run, to whom `keep` adds. A grade that was there stays, with a
-    note. Raises: RuntimeError where nobody is judged, unless it was so of all of them before; then
+    A grade that was there stays, with a note. Raises: RuntimeError where nobody has any; then
     nothing is stored.
     """
     ours = []
@@ -228,18 +218,18 @@ def _grade_alone(
         print(f"[again, alone: {at}/{len(lost)}] {item[0].student}", flush=True)
         record = graded(worker, *item)
         if record.ours:
-            ours.append((book.get(record.student), record, item))
+            ours.append(record)
         else:
-            keep(record, item)
-    news = [r for known, r, _ in ours if not known or not (known.ours or STAYS in known.notes)]
-    if news and not judged:
-        raise RuntimeError(f"no hand-in could be graded, for a cause of ours: {news[0].error}")
-    for known, record, item in ours:
+            keep(record)
+    if ours and not any(known.results for known in book.records()):
+        raise RuntimeError(f"no hand-in could be graded, for a cause of ours: {ours[0].error}")
+    for record in ours:
+        known = book.get(record.student)
         if known is not None and known.results:
             print(f"{record.student}: {record.error}; the grade of {known.file} stays")
             book.put(replace(known, notes=tuple(dict.fromkeys([*known.notes, STAYS]))))
         else:
-            keep(record, item)
+            keep(record)
 
 
 def _open(
@@ -253,8 +243,7 @@ def _open(
         if known is not None and known.is_later_than(one.order, digest(raw)):
             print(f"{one.student}: {known.file} was handed in after {one.file} and stays")
             continue
-        is_done = known is not None and known.key == key and STAYS not in known.notes
-        if known is not None and is_done and not again:
+        if known is not None and known.key == key and not again:
             now = replace(known, name=one.name, file=one.file, order=one.order, late=one.late)
             if now != known:
                 book.put(now)
