@@ -15,19 +15,14 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import IO, Any, BinaryIO
 
 MOST_BYTES = 64 * 2**20  # of a file
 MOST_DIRECTORY = 4 * 2**20  # bytes of a zip's list of its members
-MOST_FILES = 1000  # of a student are looked at
-MORE = "more than {} files, some of them"
 EMPTY = "an empty folder (or one of hidden files alone)"
-DEEPEST = 8  # folders within folders
 LONGEST_SHOWN = 160  # characters of a name
 CHUNK = 2**20
 SKIPPED = {"__macosx", "thumbs.db", "desktop.ini"}
@@ -87,25 +82,20 @@ def shown(text: str) -> str:
 
 
 def in_folder(root: str) -> Iterator[File]:
-    """The files in a folder, the upper ones first; of each folder in it at most MOST_FILES."""
-    for top in _entries(root, (), None):
+    """The files in a folder, the upper ones first."""
+    for top in _entries(root, ()):
         found = [top]  # which grows
-        for at, one in enumerate(found):
-            if at > MOST_FILES:
-                yield replace(one, kind=MORE.format(MOST_FILES))
-                break
+        for one in found:
             if one.kind != "folder":
                 yield one
-            elif len(one.parts) > DEEPEST:
-                yield replace(one, kind=f"a folder more than {DEEPEST} folders deep")
             else:
-                found += _entries(root, one.parts, MOST_FILES + 2 - len(found))
-        if all(one.kind == "folder" and len(one.parts) <= DEEPEST for one in found):
+                found += _entries(root, one.parts)
+        if all(one.kind == "folder" for one in found):
             yield replace(top, kind=EMPTY)
 
 
-def _entries(root: str, parts: tuple[str, ...], most: int | None) -> list[File]:
-    """What lies in a folder, by name, less what programs leave behind; at most that many."""
+def _entries(root: str, parts: tuple[str, ...]) -> list[File]:
+    """What lies in a folder, by name, less what programs leave behind."""
     try:
         with _below(root, parts, os.O_DIRECTORY) as fd, os.scandir(fd) as found:
             entries = [
@@ -115,7 +105,7 @@ def _entries(root: str, parts: tuple[str, ...], most: int | None) -> list[File]:
                     about.st_mtime,
                     Place(root, (*parts, one.name)),
                 )
-                for one in islice(found, most)
+                for one in found
                 if (about := one.stat(follow_symlinks=False))
             ]
     except OSError as error:
@@ -128,27 +118,17 @@ def _entries(root: str, parts: tuple[str, ...], most: int | None) -> list[File]:
     )
 
 
-def in_zip(place: Place, apart: int = 0) -> list[File]:
-    """The files in a zip, the upper ones first; not more than MOST_FILES of those that have so many
-    folders (`apart`) in common.
-    """
-    found, seen = [], Counter[tuple[str, ...]]()
+def in_zip(place: Place) -> list[File]:
+    """The files in a zip, the upper ones first."""
+    found = []
     for number, info in enumerate(_members(place)):
         parts, kind = _parts(info), _kind(info.external_attr >> 16)
         is_folder = kind == "folder" or info.filename.endswith(("/", "\\"))
         if not parts or is_folder or any(map(_is_skipped, parts)):
             continue
-        if len(parts) > DEEPEST + 1:
-            parts, kind = parts[: DEEPEST + 1], f"a file more than {DEEPEST} folders deep"
         inside = replace(place, members=(*place.members, number))
         found.append(File(parts, kind, _time(info), inside))
-    kept = []
-    for one in sorted(found, key=lambda one: (len(one.parts), one.parts)):
-        seen[one.parts[:apart]] += 1
-        if (count := seen[one.parts[:apart]]) <= MOST_FILES + 1:
-            is_more = count > MOST_FILES
-            kept.append(replace(one, kind=MORE.format(MOST_FILES)) if is_more else one)
-    return kept
+    return sorted(found, key=lambda one: (len(one.parts), one.parts))
 
 
 def _kind(mode: int) -> str:

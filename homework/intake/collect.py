@@ -100,7 +100,7 @@ def _given(source: Path) -> tuple[list[File], bool]:
     if root.is_dir():
         return list(in_folder(str(root))), False
     try:
-        return in_zip(Place(str(root.parent), (root.name,)), apart=1), True
+        return in_zip(Place(str(root.parent), (root.name,))), True
     except UnreadableError as error:
         raise ValueError(f"{str(source)!r} is no zip ({error}): {WANTED}") from error
 
