@@ -3,7 +3,16 @@
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import Wrong, array, diagnosis, exercise, explanation, near_misses, unpacked
+from helpers.exercises import (
+    Wrong,
+    array,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    spoken,
+    unpacked,
+)
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
@@ -169,4 +178,11 @@ explanation(
     "An attention pattern shows where a head reads, not what comes of it.",
     "Take the head out, or patch in vectors of the other sentence, and see whether the answer "
     "changes.",
+)
+
+spoken(
+    "12.3",
+    "How could you tell “zeros after the matrix” without computing anything?",
+    "Two of its columns are 0 and no column of the others is, since W_O mixes what is left of the "
+    "heads into each of its columns. To zero a head is to zero its columns before the matrix.",
 )

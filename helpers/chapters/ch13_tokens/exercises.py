@@ -5,7 +5,15 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 from helpers import corpus, minillama
-from helpers.exercises import Wrong, call, exercise, explanation, near_misses, numeric_near_misses
+from helpers.exercises import (
+    Wrong,
+    call,
+    exercise,
+    explanation,
+    near_misses,
+    numeric_near_misses,
+    spoken,
+)
 from helpers.exercises import check as check
 
 EIGHT = [
@@ -249,4 +257,11 @@ explanation(
     "Tokens are pieces of words, not words only.",
     "The 256 bytes are among the tokens, so nothing is unknown.",
     "A rare word is read and written as several tokens.",
+)
+
+spoken(
+    "13.5",
+    "Somebody doubles the width of your model. What happens to your number, and why?",
+    "It doubles. A token costs the blocks 12 L C² and the head V C, so the head grows with the "
+    "width, the blocks with its square, and equal costs need V = 12 L C.",
 )

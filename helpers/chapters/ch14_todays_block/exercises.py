@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from helpers import minillama
 from helpers.exercises import check as check
-from helpers.exercises import diagnosis, explanation, near_misses
+from helpers.exercises import diagnosis, explanation, near_misses, spoken
 from helpers.exercises.pieces import drawn, piece
 
 
@@ -217,4 +217,11 @@ explanation(
     "Names and shapes don't say how the numbers are used.",
     "An example, such as the pairing or the base of RoPE, the ε, or the activation.",
     "Compare logits, or the loss on a text, with the original program.",
+)
+
+spoken(
+    "14.5",
+    "Where x · up is far below 0, what do you expect of each of your four outputs?",
+    "silu(u) is nearly 0 there, so it nearly vanishes with gate and up exchanged, and with silu on "
+    "the product where x · gate is positive. Added, u itself is left; with sigmoid, a share of it.",
 )

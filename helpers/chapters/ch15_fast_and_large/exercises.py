@@ -15,7 +15,9 @@ from helpers.exercises import (
     exercise,
     explanation,
     near_misses,
+    spoken,
     unpacked,
+    values,
 )
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
@@ -64,20 +66,35 @@ piece(
 )
 
 BLOCK = np.array([-0.5, 0.1, 0.32, -0.18, 1.0, 0.0, -0.44, 0.75])
-SCALE = 0.1
+
+
+def _codes(block, **_):
+    return np.ptp(block) / 15, np.round(15 * (block - block.min()) / np.ptp(block))
+
+
+def _block(rng):
+    """Smallest, largest, 0 and another one on a level; four a fifth to two fifths of a step off."""
+    scale, zero = rng.choice([0.1, 0.2]), rng.randint(3, 12)
+    codes = rng.sample(sorted({*range(1, 15)} - {zero}), 5)
+    off = [0, *rng.sample([-0.4, -0.3, -0.2, 0.2, 0.3, 0.4], 4)]
+    levels = [0, 15, zero, *(code + part for code, part in zip(codes, off, strict=True))]
+    block = [round(scale * (level - zero), 2) for level in levels]
+    rng.shuffle(block)
+    return {"block": np.array(block), "shown": ", ".join(map(str, block)).replace("-", "−")}
 
 
 @exercise("15.2")
-def _by_pencil(answer) -> None:
+def _by_pencil(answer, block=BLOCK, **_) -> None:
     scale, codes = unpacked(answer, 2, "Give a scale and a list of eight codes.")
     scale, codes = float(array(scale, (), "The scale")), array(codes, (8,), "The list of codes")
-    if close(scale, np.ptp(BLOCK) / 16, 1e-3):
+    right, _ = _codes(block)
+    if close(scale, np.ptp(block) / 16, 1e-3):
         raise Wrong("Between sixteen levels there are fewer than sixteen steps.")
-    if close(scale, BLOCK.max() / 15, 1e-3) or close(scale, BLOCK.max() / 16, 1e-3):
+    if close(scale, block.max() / 15, 1e-3) or close(scale, block.max() / 16, 1e-3):
         raise Wrong("The levels begin at the smallest number of the block, which is negative.")
-    if not close(scale, SCALE, 1e-3):
+    if not close(scale, right, 1e-3):
         raise Wrong(f"The scale is not {scale:.4g}. How far is it from smallest to largest?")
-    steps = (BLOCK - BLOCK.min()) / SCALE
+    steps = (block - block.min()) / right
     if not close(codes, codes.round()) or codes.min() < 0 or codes.max() > 15:
         raise Wrong("A code is a whole number from 0 to 15.")
     off = np.abs(codes - steps) > 0.5 + 1e-6
@@ -85,7 +102,23 @@ def _by_pencil(answer) -> None:
         raise Wrong("You always went down. Which level is nearest?")
     if off.any():
         at = int(off.argmax())
-        raise Wrong(f"{BLOCK[at]:g} is nearer to another level than to the one with your code.")
+        raise Wrong(f"{block[at]:g} is nearer to another level than to the one with your code.")
+
+
+values(
+    "15.2",
+    _block,
+    _codes,
+    "[{shown}], is to be",
+    shown="−0.5, 0.1, 0.32, −0.18, 1.0, 0.0, −0.44, 0.75",
+    block=BLOCK,
+)
+spoken(
+    "15.2",
+    "How did you get your third code?",
+    "The number less the smallest, divided by the scale, to the nearest whole number. The scale is "
+    "the distance from smallest to largest in fifteen steps, since there are sixteen levels.",
+)
 
 
 def _merged(a, b):
@@ -137,28 +170,52 @@ near_misses(
     run=_triple,
 )
 
-DRAFT, TARGET = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.1, 0.4, 0.2, 0.3])
+DRAFT, TARGET = (0.4, 0.3, 0.2, 0.1), (0.1, 0.4, 0.2, 0.3)
+
+
+def _verified(draft, target):
+    """How often a drafted token is accepted, and the probabilities when it isn't."""
+    lacking = np.subtract(target, draft).clip(0)
+    return np.minimum(draft, target).sum(), lacking / lacking.sum()
+
+
+def _two_models(rng):
+    """Of two tokens the draft gives too little, of one of them less than of the other."""
+    while True:
+        draft, target = (tuple(rng.sample(DRAFT, 4)) for _ in range(2))
+        lacking = np.subtract(target, draft).clip(0).round(1)
+        if len({*lacking}) == 3 and lacking.sum() < 0.45:
+            return {"draft": draft, "target": target}
 
 
 @exercise("15.4")
-def _accepted(answer) -> None:
+def _accepted(answer, draft=DRAFT, target=TARGET) -> None:
     accepted, instead = unpacked(answer, 2, "Give a probability and a list of four.")
     accepted = float(array(accepted, (), "The probability"))
     instead = array(instead, (4,), "The list")
-    right = np.minimum(DRAFT, TARGET).sum()
-    lacking = (TARGET - DRAFT).clip(0)
+    right, probabilities = _verified(draft, target)
     if close(accepted, 1 - right, 1e-3):
         raise Wrong("This is how often a token is rejected.")
-    if close(accepted, DRAFT @ TARGET, 1e-3):
+    if close(accepted, np.dot(draft, target), 1e-3):
         raise Wrong("Two models that draw independently would agree so often. Here one judges.")
     if not close(accepted, right, 1e-3):
         raise Wrong("The probability is not right. What is Σ q · min(1, p/q), term by term?")
-    if close(instead, TARGET, 1e-3):
+    if close(instead, np.array(target), 1e-3):
         raise Wrong("Drawn from p again, tokens that the draft likes would come too often.")
-    if close(instead, lacking, 1e-3):
+    if close(instead, np.subtract(target, draft).clip(0), 1e-3):
         raise Wrong("These are the right proportions, but probabilities sum to 1.")
-    if not close(instead, lacking / lacking.sum(), 1e-2):
+    if not close(instead, probabilities, 1e-2):
         raise Wrong("The list is not right. Which tokens does the draft give too little?")
+
+
+values(
+    "15.4",
+    _two_models,
+    _verified,
+    "q = {draft}, and the target p = {target}.",
+    draft=DRAFT,
+    target=TARGET,
+)
 
 
 def _best(N, D):

@@ -4,7 +4,7 @@ import numpy as np
 
 from helpers import minillama
 from helpers.exercises import check as check
-from helpers.exercises import explanation, near_misses
+from helpers.exercises import explanation, near_misses, spoken
 from helpers.exercises.pieces import drawn, piece
 
 
@@ -190,4 +190,11 @@ explanation(
     "The frozen layers are still computed in full.",
     "Beside its layer an adapter adds work, and merged into it none; in no case does it save any.",
     "It saves optimiser state in training, and storage for each fine-tuned version.",
+)
+
+spoken(
+    "16.2",
+    "What would twice the rank change in your number, and what in the merged layer?",
+    "Twice as many numbers to train, since a has a row of inputs for each rank and b a column of "
+    "outputs. The merged layer has the shape that it had.",
 )

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from helpers.exercises import check as check
-from helpers.exercises import explanation, near_misses
+from helpers.exercises import explanation, near_misses, spoken
 
 
 def _less(rewards, mean):
@@ -227,4 +227,11 @@ explanation(
     "The reward is what the checker accepts, which need not be what was wanted.",
     "It may rise because the model found a gap in the checker.",
     "Another measure, for which the model was not paid, has to say whether it got better.",
+)
+
+spoken(
+    "17.4",
+    "What does yours give for pass_at_k(10, 3, 2), and why isn't it 1 − 0.7²?",
+    "The picks are different answers, so the second is one of nine: 1 − 7/10 · 6/9. With 0.7² the "
+    "same wrong answer could be picked twice.",
 )
