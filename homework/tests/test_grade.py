@@ -3,7 +3,6 @@
 import re
 import shutil
 import zipfile
-from dataclasses import replace
 from itertools import count
 from textwrap import dedent
 
@@ -15,7 +14,7 @@ from homework.release.course import Course, release
 from homework.release.edition import edition
 from homework.report.gradebook import Gradebook, digest
 from homework.run import sandbox, worker
-from homework.run.judging import OVER, Result, tried
+from homework.run.judging import Result, tried
 from homework.run.sandbox import Limits
 from homework.run.worker import Graded, Worker
 
@@ -367,22 +366,6 @@ def test_the_column_of_the_import_is_told_and_canvas_gets_a_zip(quick, capsys, c
     with zipfile.ZipFile(pages / "feedback.zip") as made:
         assert made.namelist() == ["libo_102_9002_05.html", "lovelaceada_LATE_101_9001_05.html"]
         assert made.read(made.namelist()[1]) == (pages / "feedback" / "ada.html").read_bytes()
-
-
-def test_those_to_look_at_are_as_many_everywhere(quick, capsys):
-    names = ("ada", "bo", "eve")
-    for name in names:
-        hand_in(quick, name)
-    assert run(quick) == 0
-    book = Gradebook(quick / "course" / "grading" / "05")
-    ada, bo, _ = map(book.get, names)
-    book.put(replace(ada, notes=("handed in twice", "a check was changed")))
-    book.put(replace(bo, results=(replace(bo.results[0], message=OVER), *bo.results[1:])))
-    assert run(quick) == 0
-    assert "\n3 handed in, 0 of them not readable, 2 to look at\n" in capsys.readouterr().out
-    assert [table(quick)[name][-1] for name in names] == ["1", "1", "0"]
-    summary = (book.folder / "summary.html").read_text("utf-8")
-    assert '<b>2</b><a href="#to-look-at">' in summary
 
 
 def test_changed_tests_that_fail_the_solutions_stop_grading(quick, capsys, monkeypatch):

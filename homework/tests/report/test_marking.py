@@ -4,12 +4,11 @@ import json
 from dataclasses import replace
 
 import nbformat
-import pytest
 from bs4 import BeautifulSoup
 
 from homework.release.assignment import Assignment, Task
 from homework.report.gradebook import MARKS, Mark, Record
-from homework.report.marking import marking_page, parse_ticks
+from homework.report.marking import marking_page
 
 RUBRIC = (("a mixture", 1.0), ("an example", 0.5))
 
@@ -97,19 +96,3 @@ def test_the_rows_are_those_of_marks_csv():
         ["ada", "05.8", "1", "1.5", "", "r1", "[1] =so"],
     ]
     assert "no response" in soup(marking_page([], OF, {})).main.get_text()
-
-
-@pytest.mark.parametrize(
-    ("remark", "found"),
-    [
-        ("[1, 2] Good.", ((1, 2), "Good.")),
-        ("[2]", ((2,), "")),
-        ("[0] No.", ((), "No.")),
-        ("Good.", (None, "Good.")),
-        ("[3] is a number", (None, "[3] is a number")),
-        ("an earlier answer had 1; [1] Good.", (None, "an earlier answer had 1; [1] Good.")),
-        ("", (None, "")),
-    ],
-)
-def test_what_was_ticked_is_read_from_the_remark(remark, found):
-    assert parse_ticks(Mark("ada", "05.8", 1.0, 1.5, remark=remark), OF.tasks[0]) == found

@@ -1,7 +1,5 @@
 """Plain data crosses unchanged; nothing else does, and no line can do harm."""
 
-import contextlib
-import json
 import math
 
 import numpy as np
@@ -155,23 +153,6 @@ def packed_list(depth):
 def test_a_line_that_is_no_message_raises_and_does_nothing_else(line):
     with pytest.raises(WireError):
         decode(line)
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.text(max_size=8)
-    | st.sampled_from(["list", "dict", "array", "tensor", "float", "scalar", "kept", "<f8"]),
-    lambda parts: st.lists(parts, max_size=4),
-    max_leaves=20,
-)
-
-
-@given(JSON)
-def test_any_json_is_decoded_or_refused(value):
-    with contextlib.suppress(WireError):
-        decode(json.dumps(value).encode(), lambda name: name)
 
 
 def test_who_sends_many_large_sets_is_not_waited_for():
