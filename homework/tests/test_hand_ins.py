@@ -28,11 +28,6 @@ LIMITS = Limits(answer=6, task=12, cpu=20, given=20)
 KNOWN = {
     "DIAGNOSED": """diagnosis = {"Ada": "softmax down the columns", "Ben": "no scaling",
              "Cleo": "keys in place of values", "Dan": "divided by D"}""",
-    "WINS": """if won:
-    apart = keys[0] - keys[2]
-    my_query = np.log(3) * 2**0.5 * apart / (apart @ apart)
-else:
-    my_query = (0.0, 0.0)""",
     "FORGE": """import json, os
 def forge(*messages):
     told = b"".join(json.dumps(m).encode() + b"\n" for m in messages)
@@ -44,11 +39,12 @@ def forge(*messages):
 
 @cache
 def course():
-    return Course("05", "suite", str(TEMPLATE)).assignment()
+    return Course("05", private=str(TEMPLATE)).assignment()
 
 
 TASKS = {task.name: task for task in course().tasks if not task.free}
 SOLVED = {name: task.solution for name, task in TASKS.items()} | {"05.3": KNOWN["DIAGNOSED"]}
+KNOWN["WINS"] = f"{SOLVED['05.4']}\nif not won: my_query = (0.0, 0.0)"
 KNOWN["EVERYTHING"] = "\n\n".join(SOLVED.values())
 
 
@@ -138,7 +134,7 @@ def graded(tmp_path_factory, calls, bubblewrap):
     """The folder in which all of them were graded, and how it looked before."""
     root = tmp_path_factory.mktemp("class")
     shutil.copytree(TEMPLATE, root / "private", ignore=shutil.ignore_patterns("__pycache__"))
-    release(Course("05", "suite", str(root / "private")), root / "course")
+    release(Course("05", private=str(root / "private")), root / "course")
     (root / "planted.txt").write_text("COURSE")
     places = [str(root / name) for name in ("", "course", "private", "handed", "planted.txt")]
     if os.geteuid() == 0 or not ROOT.is_relative_to("/tmp"):

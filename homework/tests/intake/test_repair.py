@@ -7,7 +7,7 @@ import zipfile
 
 import nbformat
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from homework.intake import notebook
