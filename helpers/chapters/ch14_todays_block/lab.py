@@ -310,9 +310,9 @@ def gate_by_hand(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarr
     return Worked(
         "What SwiGLU makes of “it”",
         (
-            Step(r"x\,W_{\text{gate}}", matrix(g), g),
+            _on_two_lines(r"x\,W_{\text{gate}}", matrix(x) + matrix(gate), g),
             Step(r"\text{silu}", rf"({shown}) = {matrix(opened)}", opened),
-            Step(r"x\,W_{\text{up}}", matrix(u), u),
+            _on_two_lines(r"x\,W_{\text{up}}", matrix(x) + matrix(up), u),
             _on_two_lines(r"\text{hidden}", products, hidden),
             _on_two_lines(r"\text{output}", rows, hidden @ down),
         ),
