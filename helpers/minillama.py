@@ -233,7 +233,7 @@ def read(model, ids_BT, cache):
     cached = [CachedAttention(*pair) for pair in pairs]
     set_attention(model, cached)
     try:
-        logits_BTV = model.eval()(ids_BT)
+        logits_BTV = model(ids_BT)
     finally:
         set_attention(model, plain)
     return logits_BTV, [attention.cache for attention in cached]

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator
 
 from helpers.figures import INKS
 
@@ -94,8 +95,9 @@ def draw_roofline(
     ax.plot(x, np.minimum(x * bandwidth, top), color="#999999", linewidth=2)
     ax.plot(intensity, rate, "o-", color=INKS[0], markersize=4, linewidth=0.8)
     ax.set(xscale="log", yscale="log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_major_formatter("{x:g}")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:g}")
     ax.minorticks_off()
     ax.set(xlabel="operations a byte", ylabel="10⁹ operations a second")
     return ax
