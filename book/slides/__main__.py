@@ -46,9 +46,7 @@ ASIDE = re.compile(r"<details>.*?</details>|^> \*\*[^\n]*(\n>[^\n]*)*", re.DOTAL
 RESULT = re.compile(
     r'data-key="(\w+)"[^>]*data-told="([^"]*)".*?</summary>(.*?)</details>', re.DOTALL
 )
-TYPED = re.compile(
-    r" *\b(Type|Each)[^.]*(turns green|decimals)\."
-)  # in boxes that slides don't have
+TYPED = re.compile(r" *\b(Type|Each)[^.]*(turns green|decimals)\.")  # into a page's boxes
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z*])")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\([^)\s]+\)")
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$", re.DOTALL)
@@ -59,22 +57,21 @@ def shown(cell, kind: str) -> str:
     return "".join(out.data.get(kind, "") for out in cell.get("outputs", ()) if "data" in out)
 
 
-def result(told: str, because: str) -> str:
-    """A prediction's result, and a reply to each wrong choice."""
-    replies = json.loads(unescape(told))["replies"].items()
-    wrong = (f"<p><b>{re.sub('^-', '−', choice)}</b>: {reply}</p>" for choice, reply in replies)
-    return because + "".join(wrong)
+def results(cells: list) -> dict[str, str]:
+    """What the result of each prediction says, and a reply to each wrong choice."""
+    made = {}
+    for key, told, because in RESULT.findall("".join(shown(cell, "text/html") for cell in cells)):
+        replies = json.loads(unescape(told))["replies"].items()
+        wrong = (f"<p><b>{re.sub('^-', '−', choice)}</b>: {reply}</p>" for choice, reply in replies)
+        made[key] = because + "".join(wrong)
+    return made
 
 
 def slides(cells: list) -> list:
     """Choose what of a chapter stands on slides, as cells with nbconvert's metadata."""
-    results = {
-        key: result(told, because)
-        for cell in cells
-        for key, told, because in RESULT.findall(shown(cell, "text/html"))
-    }
     made: list = []
-    section, told, asked, set_in, printed = "", [], False, "", ""
+    told: list[str] = []
+    replies, section, asked, set_in, printed = results(cells), "", False, "", ""
 
     def add(kind: str, *parts) -> None:
         for n, part in enumerate((f"## {section}", *parts)):
@@ -114,7 +111,7 @@ def slides(cells: list) -> list:
                 told += text.split("\n\n")
         elif 'class="predict"' in html:
             add("predict", html)
-            add("result", results[re.search(r'data-key="(\w+)"', html)[1]])
+            add("result", replies[html.split('data-key="')[1].split('"')[0]])
         elif 'class="pencil"' in html:
             first = next((n for n, block in enumerate(told[:-1]) if "pencil" in block), 0)
             words = TYPED.sub("", "\n\n".join(told[first:]))
@@ -160,9 +157,8 @@ def set_formulas(soup: BeautifulSoup, folder: Path) -> str:
         block, line = (unescape(part or "") for part in found.groups())
         return rf"\[{block}\]" if block else rf"\({line}\)"
 
-    texts = [
-        text for text in soup.find_all(string=FORMULA) if not text.find_parent(["pre", "code"])
-    ]
+    found = soup.find_all(string=FORMULA)
+    texts = [text for text in found if not text.find_parent(["pre", "code"])]
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]
     asked = sorted({source(found) for text in texts for found in FORMULA.finditer(text)})
     html, css = maths.typeset(asked, config["mathjax3_config"])

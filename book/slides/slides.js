@@ -1,7 +1,7 @@
 // Sets the letters of each slide as large as fit, cuts what is too long, and starts reveal.js, in
 // whose 1280 × 720 pixels, scaled to the screen, a slide is laid out alike everywhere.
 /* global Reveal */
-const [WIDTH, HEIGHT] = [1280, 720];
+const HEIGHT = 720;
 const SIZES = [36, 32, 28];
 
 const narrow = (slide) =>
@@ -34,7 +34,7 @@ Promise.allSettled([...document.fonts].map((font) => font.load())).then(() => {
   document.querySelectorAll(".slides > section").forEach(cut);
   document.body.classList.remove("measured");
   Reveal.initialize({
-    width: WIDTH,
+    width: 1280,
     height: HEIGHT,
     margin: 0,
     center: false,
