@@ -96,7 +96,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     asked.add_argument(
         "--workers",
         type=int,
-        default=min(4, _processors()),
+        default=min(4, os.cpu_count() or 1),
         help="submissions graded at a time (default: %(default)s)",
     )
     asked.add_argument(
@@ -117,13 +117,6 @@ def _part(text: str) -> slice:
     if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
         raise argparse.ArgumentTypeError(f"a part is such as 3/8, got {text!r}")
     return slice(int(number) - 1, None, int(of))
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager

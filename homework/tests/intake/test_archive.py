@@ -210,10 +210,3 @@ def test_a_source_that_is_none(tmp_path, kind):
         source.write_bytes(A if kind == "notebook" else zipped({"05.ipynb": A})[:-30])
     with pytest.raises(ValueError, match="give the zip that your platform makes, or"):
         collected(source)
-
-
-def test_nothing_handed_in(tmp_path):
-    (tmp_path / "given").mkdir()
-    assert collected(tmp_path / "given") == []
-    (tmp_path / "given.zip").write_bytes(zipped({}))
-    assert collected(tmp_path / "given.zip") == []

@@ -375,27 +375,6 @@ def test_whatever_the_names_nobody_is_lost_or_merged(tmp_path, files):
     assert all(key and set(key) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-") for key in keys)
 
 
-SPOILT = zipped({"ada/05.ipynb": A, "é.ipynb": B, "deep.zip": zipped({"x": C})})
-
-
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.dictionaries(st.integers(0, len(SPOILT) - 1), st.integers(0, 255), max_size=5),
-    st.integers(0, len(SPOILT)),
-)
-def test_whatever_is_in_a_zip_the_others_are_there(tmp_path, changed, cut):
-    data = bytearray(SPOILT)
-    for at, byte in changed.items():
-        data[at] = byte
-    for name, content in (("eve/hw.zip", data[: cut or None]), ("bob/05.ipynb", B)):
-        (tmp_path / "given" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "given" / name).write_bytes(content)
-    bob, eve = collected(tmp_path / "given")
-    assert (bob.student, bob.read()) == ("bob", B)
-    assert eve.student == "eve"
-    assert eve.error or eve.read() in (A, B)
-
-
 def test_students_own_file_name_cannot_impersonate(tmp_path):
     name = "joneseve_13_346_x_12_assignsubmission_file_05.ipynb"
     (tmp_path / name).write_text("{}")

@@ -1,7 +1,6 @@
 """The folder of grades: whole files, marks that a person gave, and what becomes of them."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from support import TAUGHT
@@ -46,20 +45,6 @@ def test_a_record_comes_back_as_it_was(book):
     assert book.get("bob") is None
     book.put(record("bob", points=1.0))
     assert [r.student for r in book.records()] == ["ada", "bob"]
-
-
-def test_order_of_attempts_by_platform_then_by_digest(book):
-    for content in ("a", "b", "c", "b"):
-        book.put(record(seen=(content,), order=("number of the file", 7.0)))
-    known = book.get("ada")
-    assert known.seen == ("a", "c", "b")
-    assert known.is_later_than(("number of the file", 6.0), "new")
-    assert not known.is_later_than(("number of the file", 8.0), "a")  # handed in once more
-    for order in (("", 0.0), ("number of the file", 7.0), ("download", 1.0)):
-        assert known.is_later_than(order, "a")
-        assert not known.is_later_than(order, "b")
-        assert not known.is_later_than(order, "new")
-    assert not replace(known, seen=("", "a")).is_later_than(("", 0.0), "")  # unreadable, again
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"student": "ada"}', "null", "\x00"])

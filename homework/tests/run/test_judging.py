@@ -5,12 +5,11 @@ from dataclasses import replace
 import nbformat
 import numpy as np
 import pytest
-import torch
 from handins import shared_book
 from support import TAUGHT, chapter, exercises
 
 from helpers.chapters import BY_NUMBER
-from helpers.exercises import call, judged
+from helpers.exercises import call
 from homework.release.assignment import Test, read_assignment
 from homework.run import sandbox
 from homework.run.judging import judge
@@ -24,15 +23,6 @@ WHOLE = read_assignment(TAUGHT[4])
 CHAPTER = replace(  # which starts quickly
     WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
 )
-
-
-@pytest.fixture
-def started(monkeypatch):
-    """How many processes are started."""
-    count = []
-    start = sandbox.started
-    monkeypatch.setattr(sandbox, "started", lambda *a, **k: count.append(1) or start(*a, **k))
-    return count
 
 
 def perfect(assignment) -> dict[str, list[str]]:
@@ -52,23 +42,6 @@ def test_the_books_solutions_have_all_points(notebook):
     results = judge(assignment, checked, last=True)
     assert [result.task for result in results] == [task.name for task in tasks]
     assert [result for result in results if result.points < result.most or result.raised] == []
-
-
-@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
-def test_stubs_have_no_points(notebook):
-    assignment = read_assignment(notebook)
-    for task in (task for task in assignment.tasks if not task.free):
-        names = {"np": np, "torch": torch, "nn": torch.nn}
-        exec(task.stub.source, names)
-        for test in task.tests:
-            assert judged(test.judge, names[task.answer]).state == "Not yet", task.name
-
-
-def test_what_is_not_handed_in_needs_no_process(started):
-    found = judge(CHAPTER, {})
-    assert {(result.points, result.state) for result in found} == {(0, "Not yet")}
-    assert [result.task for result in found] == [task.name for task in CHAPTER.tasks]
-    assert started == []
 
 
 @pytest.mark.parametrize(
