@@ -58,7 +58,7 @@ def half(answer):
 
 
 def named(answer):
-    Diagnosis({"a": "x", "b": "y"}, "Look again.")(answer)
+    Diagnosis({"a": "x", "b": "y"}, "Look again.")(answer, order=range(2))
 
 
 def pair(answer):
