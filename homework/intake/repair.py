@@ -177,7 +177,7 @@ class _Reader:
         self._vote(cell, bool(gives))
         if (
             claims is not None
-            and claims.kind == "text"
+            and (claims.kind, bool(claims.task)) == ("text", True)
             and _asks(cell.source) != _asks(claims.source)
         ):
             self.other.add(claims.task)

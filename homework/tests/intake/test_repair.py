@@ -408,6 +408,7 @@ def test_another_edition_is_told_where_it_asks_something_else():
     work = done()
     work.notebook["metadata"]["homework"] = {"edition": "e0", "assignment": "04"}  # cells know it
     work["md-05-2"]["source"] += "\n>\n> (3 points)"
+    work["hw-title"]["source"] += " 22 points."
     found = work.read_submission()
     assert (found.answers, found.notes) == (ALL, ())
     work["md-05-1"]["source"] += "\n> Of four words."
