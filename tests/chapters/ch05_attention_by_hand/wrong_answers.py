@@ -39,6 +39,7 @@ WRONG = {
         ((3 * before, identity, identity), "but only with weight"),
         ((30 * before, identity, 2 * identity), "5 by 5 identity"),
         ((30 * before[:4], identity, identity), "should both have shape (5, D)"),
+        ((1e200 * before, 1e200 * identity, identity), "Token"),
         (30 * before, "as a tuple (q, k, v)"),
     ],
 }
