@@ -239,7 +239,7 @@ def _previous_token(answer, order=(None, 0, 1, 2, 3), **_) -> None:
         0 if at is None else np.abs(row - v[at]).max()
         for row, at in zip(output, order, strict=True)
     ]
-    if max(off) <= 0.001:
+    if np.max(off) <= 0.001:
         return
     token = int(np.argmax(off))
     most = int(output[token].argmax())
