@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from helpers.exercises import generator
+from helpers.exercises import VALUES, generator
 from homework.private import ProblemSet
 from homework.release.assignment import Assignment, Task, Test, names, needed
 
@@ -58,7 +58,8 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: 
             raise ValueError(f"{name} is marked by a person; it can have no hidden test")
         if judge.__name__ in {test.name for test in tasks[name].tests}:
             raise ValueError(f"{name} has two tests named {judge.__name__}")
-        test = Test(judge.__name__, about["points"], _with(judge, values), True, about["says"])
+        known = (VALUES[name].book if tasks[name].own else {}) | values
+        test = Test(judge.__name__, about["points"], _with(judge, known), True, about["says"])
         tasks[name] = replace(tasks[name], tests=(*tasks[name].tests, test))
     in_order = sorted(tasks, key=lambda name: int(name.partition(".")[2]))
     kept = [tasks[name] for name in in_order]
@@ -83,15 +84,15 @@ def _known(names: set[str], tasks: dict, where: str) -> None:
         raise ValueError(f"{where}: there is no task {name!r}; there are {sorted(tasks)}")
 
 
-def _with(judge: Callable, values: dict) -> Callable[[object], None]:
-    """The judge with what it asks for of what was drawn."""
+def _with(judge: Callable, values: dict) -> Callable[..., None]:
+    """The judge with what it asks for of what was drawn, for the course and for a student."""
     wanted = list(inspect.signature(judge).parameters)[1:]
     for name in wanted:
         if name not in values:
             raise ValueError(f"{judge.__name__}: {name} is not drawn; {sorted(values)} are")
 
-    def judged(answer: object) -> None:
-        said = judge(answer, **{name: values[name] for name in wanted})
+    def judged(answer: object, **own: Any) -> None:
+        said = judge(answer, **{name: (values | own)[name] for name in wanted})
         if said is not None:  # such as False, which would count as right
             raise TypeError(
                 f"{judge.__name__} must raise Wrong or return nothing, it gave {said!r}"

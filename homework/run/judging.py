@@ -232,12 +232,11 @@ class Judging:
         if "error" in answer:
             self._put(task, test, "Not right", answer.get("text") or str(answer["error"]))
             return
-        own = {} if test.hidden else drawn(task.name, self.assignment.course, self.student)
-        own = own if task.own else {}
+        own = drawn(task.name, self.assignment.course, self.student) if task.own else {}
         verdict = exercises.judged(partial(test.judge, **own), answer.get("value"))
         if client.lost:  # while the judge called
             raise client.lost
-        fits = self._fits(task, test, answer.get("value")) if own else ()
+        fits = self._fits(task, test, answer.get("value")) if own and not test.hidden else ()
         self._put(task, test, verdict.state, verdict.message, fits)
 
     def _fits(self, task: Task, test: Test, answer: object) -> tuple[str, ...]:

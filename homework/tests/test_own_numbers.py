@@ -1,11 +1,9 @@
 """Numbers of one's own, from the edition to what a teacher is told of a copied answer."""
 
-from dataclasses import replace
-
 import nbformat
 import pytest
 
-from helpers.exercises import VALUES, drawn
+from helpers.exercises import drawn
 from homework.intake.names import Names
 from homework.release.__main__ import main
 from homework.release.course import Course
@@ -13,13 +11,7 @@ from homework.release.edition import edition, edition_of
 from homework.run.worker import graded
 
 ASSIGNMENT = Course("05", "autumn").assignment()
-ANN, BEN = (
-    {
-        name: VALUES[name].right(**drawn(name, ASSIGNMENT.course, student))
-        for name in ("05.3", "05.4", "05.7")
-    }
-    for student in ("ann", "ben")
-)
+OWN = ("05.3", "05.4", "05.7")
 NAMES = Names({"ann": "ann", "ann@x.org": "ann", "ben": "ben"}, complete=True)
 
 
@@ -27,24 +19,25 @@ def sources(notebook, task=None):
     return [c.source for c in notebook.cells if c.metadata.homework.task == task]
 
 
-def handed_in(student, solved_of):
-    """The edition of all, with a name and the right answers of a student's own, "" for none."""
-    notebook = edition(ASSIGNMENT)
-    stubs = {c.id: c.source for c in edition_of(ASSIGNMENT, solved_of, solved=True).cells}
+def answers_of(student):
+    """Right answers, by task; with the numbers of a student, or those of the book."""
+    cells = edition_of(ASSIGNMENT, student or "ann", solved=True).cells
+    solved = {c.metadata.homework.task: c.source for c in cells if c.id.startswith("stub")}
+    of_book = {task.name: task.solution for task in ASSIGNMENT.tasks}
+    return {task: solved[task] if student else of_book[task] for task in OWN}
+
+
+def results(typed, answers, key, assignment=ASSIGNMENT):
+    """What comes of the edition of all, with a name and answers that were filled in."""
+    notebook = edition(assignment)
     for cell in notebook.cells:
         if cell.metadata.homework.kind == "student":
-            cell.source = f'student = "{student}"'
-        if cell.metadata.homework.kind == "stub" and solved_of:
-            cell.source = stubs[cell.id]
-    return nbformat.writes(notebook).encode()
-
-
-def results(student, solved_of, key):
-    found = graded(
-        handed_in(student, solved_of), ASSIGNMENT, edition(ASSIGNMENT), student=key, names=NAMES
-    )
-    own = {r.task: r.state for r in found.results if r.task in ANN}
-    return own, found
+            cell.source = f'student = "{typed}"'
+        if cell.metadata.homework.kind == "stub":
+            cell.source = answers.get(cell.metadata.homework.task, cell.source)
+    raw = nbformat.writes(notebook).encode()
+    found = graded(raw, assignment, edition(assignment), student=key, names=NAMES)
+    return {r.task: r.state for r in found.results if r.task in OWN}, found
 
 
 def test_an_edition_without_a_seed_has_the_books_values():
@@ -73,38 +66,44 @@ def test_one_edition_asks_each_student_their_own_question():
 
 @pytest.mark.usefixtures("bubblewrap")
 def test_right_answers_are_those_of_ones_own_numbers():
-    own, found = results("ann@x.org".upper(), "ann@x.org", "ann")
+    own, found = results("ANN@x.org", answers_of("ann@x.org"), "ann")
     assert set(own.values()) == {"Right"}
     assert (found.looks, found.notes, found.numbers) == ((), (), "ann@x.org")
 
 
 @pytest.mark.usefixtures("bubblewrap")
 @pytest.mark.parametrize(
-    ("typed", "note"),
+    ("typed", "of", "look", "note"),
     [
-        ("ben", []),
-        ("ann", ["'ann' was filled in, which is somebody else's; judged with the numbers of ben"]),
-        ("", ["no name or number was filled in at the top; judged with the numbers of ben"]),
+        ("ben", "ann", "05.3, 05.4, 05.7 have the values of ann's edition", []),
+        ("ann", "ann", "05.3, 05.4, 05.7 have the values of ann's edition", ["somebody else's"]),
+        ("", "ann", "05.3, 05.4, 05.7 have the values of ann's edition", ["no name or number"]),
+        ("ben", "", "05.4, 05.7 have the values of the book's edition", []),
     ],
 )
-def test_a_neighbours_answers_are_told_to_the_teacher(typed, note):
-    own, found = results(typed, "ann", "ben")
-    assert set(own.values()) == {"Not right"}
-    assert found.looks == ("05.3, 05.4, 05.7 have the values of ann's edition",)
-    assert [one for one in found.notes if "filled in" in one and "nothing" not in one] == note
+def test_somebody_elses_answers_are_told_to_the_teacher(typed, of, look, note):
+    own, found = results(typed, answers_of(of), "ben")
+    assert [task for task in OWN if own[task] != "Right"] == [t for t in OWN if t in look]
+    assert found.looks == (look,)
+    assert len(found.notes) == len(note)
+    assert all(said in one for said, one in zip(note, found.notes, strict=True))
 
 
 @pytest.mark.usefixtures("bubblewrap")
-def test_the_books_answers_are_told_to_the_teacher():
-    tasks = [replace(t, cells=t.cells) for t in ASSIGNMENT.tasks if t.name in ("05.4", "05.7")]
-    notebook = edition(ASSIGNMENT)
-    solutions = {task.name: task.solution for task in tasks}
-    for cell in notebook.cells:
-        if cell.metadata.homework.kind == "stub" and cell.metadata.homework.task in solutions:
-            cell.source = solutions[cell.metadata.homework.task]
-    raw = nbformat.writes(notebook).replace('student = \\"\\"', 'student = \\"ben\\"').encode()
-    found = graded(raw, ASSIGNMENT, edition(ASSIGNMENT), student="ben", names=NAMES)
-    assert found.looks == ("05.4, 05.7 have the values of the book's edition",)
+def test_a_hidden_test_takes_a_students_numbers(tmp_path):
+    (tmp_path / "05.py").write_text(
+        "from helpers.exercises import Wrong\n"
+        "from homework.private import ProblemSet\n"
+        "own = ProblemSet()\n"
+        "@own.hidden('05.4', points=1)\n"
+        "def same(answer, first):\n"
+        "    raise Wrong(first)\n",
+        "utf-8",
+    )
+    assignment = Course("05", "autumn", str(tmp_path)).assignment()
+    _, found = results("ann", answers_of("ann"), "ann", assignment)
+    [hidden] = [r.message for r in found.results if r.test == "same"]
+    assert hidden == drawn("05.4", ASSIGNMENT.course, "ann")["first"]
 
 
 def test_a_name_that_nobody_has_is_noted_where_there_is_a_roster():
