@@ -26,7 +26,6 @@ from torch import Tensor, nn
 
 from helpers import corpus
 from helpers.gguf import read_gguf
-from helpers.minigpt import GPT, WORDS, LayerNorm, Tokenizer
 from helpers.minillama import (
     SPLIT,
     BytePairTokenizer,
@@ -71,18 +70,6 @@ FAMILIES: dict[str, dict[str, tuple[str, str]]] = {  # by Hugging Face's model_t
     "qwen3": QK_NORM,
     "olmo2": QK_NORM | OUTPUT_NORM,
 }
-GPT2_NAMES = {  # the same of minigpt
-    "embedding": ("token_embd", "transformer.wte"),
-    "position": ("position_embd", "transformer.wpe"),
-    "blocks.{}.norm_1": ("blk.{}.attn_norm", "transformer.h.{}.ln_1"),
-    "blocks.{}.attention.qkv": ("blk.{}.attn_qkv", "transformer.h.{}.attn.c_attn"),
-    "blocks.{}.attention.out": ("blk.{}.attn_output", "transformer.h.{}.attn.c_proj"),
-    "blocks.{}.norm_2": ("blk.{}.ffn_norm", "transformer.h.{}.ln_2"),
-    "blocks.{}.feed_forward.up": ("blk.{}.ffn_up", "transformer.h.{}.mlp.c_fc"),
-    "blocks.{}.feed_forward.down": ("blk.{}.ffn_down", "transformer.h.{}.mlp.c_proj"),
-    "norm": ("output_norm", "transformer.ln_f"),
-    "head": ("output", "lm_head"),
-}
 
 
 def renamed(
@@ -90,12 +77,10 @@ def renamed(
 ) -> dict[str, Tensor]:
     """Tensors by our names. Raises ValueError for one without a place in our model, as QK-norm's.
 
-    A linear layer has a place for a bias, which `filled` makes where a file has one; GPT-2's norms
-    have one, too.
+    A linear layer has a place for a bias, which `filled` makes where a file has one.
     """
     ours = {f"{theirs[column]}.weight": f"{name}.weight" for name, theirs in names.items()}
-    parts = ("attention.", "feed_forward.", "norm" if names is GPT2_NAMES else "feed_forward.")
-    linear = [name for name in names if any(part in name for part in parts)]
+    linear = [name for name in names if "attention." in name or "feed_forward." in name]
     ours |= {f"{names[name][column]}.bias": f"{name}.bias" for name in linear}
     state = {}
     for name, tensor in tensors.items():
@@ -315,11 +300,9 @@ PATTERN = [  # those of a file that brings its own regular expression
     {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
 ]
 SPACES = [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "content": "▁"}]
-# minigpt's patterns in the library tokenizers, which has no Python \\w.
-PATTERNS = {r"(?s).": r"[\s\S]", WORDS: r" ?[\p{L}\p{N}_]+|[^\p{L}\p{N}_]"}
 
 
-def tokenizer_from(words: dict[str, Any]) -> Tokenizer | PretrainedTokenizer | None:
+def tokenizer_from(words: dict[str, Any]) -> PretrainedTokenizer | None:
     """The tokenizer of a tokenizer.json, or None for a kind that isn't known here."""
 
     def are(steps: list[dict], known: list[dict]) -> bool:
@@ -327,12 +310,6 @@ def tokenizer_from(words: dict[str, Any]) -> Tokenizer | PretrainedTokenizer | N
         return same == steps and len(steps) == len(known)
 
     pairs, normalizer = words["model"], words["normalizer"] or {}
-    if pairs["type"] == "WordLevel":
-        cut = words["pre_tokenizer"]["pattern"]["Regex"]
-        of_book = [Tokenizer("", ours) for ours, theirs in PATTERNS.items() if theirs == cut]
-        for one in of_book:
-            one.ids, one.vocab = pairs["vocab"], sorted(pairs["vocab"], key=pairs["vocab"].get)
-        return of_book[0] if of_book else None
     splits = (words["pre_tokenizer"] or {}).get("pretokenizers", [])
     is_spaced = not words["pre_tokenizer"] and are(normalizer.get("normalizers", []), SPACES)
     if is_spaced:  # where no token has ▁ after another character
@@ -358,9 +335,9 @@ def tokenizer_from(words: dict[str, Any]) -> Tokenizer | PretrainedTokenizer | N
 def from_folder(path: str | Path) -> tuple[Any, Any]:
     """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
 
-    SmolLM2, Llama 2, TinyLlama, Mistral, Qwen 2 to Qwen 3 and OLMo 2 are like that, and what
-    `helpers.to_hf` wrote, of minigpt too. path: the folder, which for a model's name on the Hub
-    ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one of that name here.
+    SmolLM2, Llama 2, TinyLlama, Mistral, Qwen 2 to Qwen 3 and OLMo 2 are like that. path: the
+    folder, which for a model's name on the Hub ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one
+    of that name here.
     Raises ValueError, in one sentence, for what our models cannot express: RoPE scaling, windows
     as in the first Mistral, other architectures and tokenizers; FileNotFoundError where the folder,
     with the command that gets it, or a file is missing.
@@ -377,16 +354,10 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     config, words = read("config.json"), read("tokenizer.json")
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     config |= {"rope_type": rope.get("type")} | rope
-    is_gpt2 = config["model_type"] == "gpt2"
-    if is_gpt2:
-        config = {"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5} | config
-    H = config["n_head" if is_gpt2 else "num_attention_heads"]
-    D = config.get("head_dim") or config["n_embd" if is_gpt2 else "hidden_size"] // H
     has_window = config.get("use_sliding_window", True)
     config["sliding_window"] = config.get("sliding_window") if has_window else None
-    wanted: dict[str, tuple] = {"model_type": ("gpt2", *FAMILIES), "hidden_act": ("silu",)}
+    wanted: dict[str, tuple] = {"model_type": (*FAMILIES,), "hidden_act": ("silu",)}
     wanted |= {"rope_type": ("default",), "partial_rotary_factor": (1.0,), "sliding_window": ()}
-    wanted |= {"activation_function": ("gelu",), "n_inner": (4 * D * H,)}
     faults = [
         f"its {name} is {config[name]}"
         for name, values in wanted.items()
@@ -403,8 +374,8 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     if (Path(path) / index).is_file():
         parts = set(read(index)["weight_map"].values())
     tensors = {n: tensor for p in parts for n, tensor in load_file(Path(path) / p).items()}
-    if is_gpt2:
-        return gpt2(config, tensors), tokenizer
+    H = config["num_attention_heads"]
+    D = config.get("head_dim") or config["hidden_size"] // H
     family = FAMILIES[config["model_type"]]
     kind = OutputNormBlock if "blocks.{}.norm_1" in family else LlamaBlock
     state = {n: tensor.float() for n, tensor in renamed(tensors, 1, NAMES | family).items()}
@@ -418,22 +389,6 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     L, T = config["num_hidden_layers"], config["max_position_embeddings"]
     base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
     return filled(state, L, T, H, base, eps, D, kind), tokenizer
-
-
-def gpt2(config: dict[str, Any], tensors: dict[str, Tensor]) -> GPT:
-    """A GPT-2 as Hugging Face stores it, whose linear layers are transposed, as minigpt's GPT."""
-    state = {name: tensor.float() for name, tensor in renamed(tensors, 1, GPT2_NAMES).items()}
-    for name, weights in state.items():
-        if "blocks." in name and weights.ndim == 2:
-            state[name] = weights.T
-    (V, C), T = state["embedding.weight"].shape, len(state["position.weight"])
-    with torch.random.fork_rng(devices=[]):
-        model = GPT(V, T, C, config["n_head"], config["n_layer"])
-    model.load_state_dict({"head.weight": state["embedding.weight"]} | state)
-    for module in model.modules():
-        if isinstance(module, LayerNorm):
-            module.eps = config["layer_norm_epsilon"]
-    return model.eval()
 
 
 def smollm2() -> tuple[Llama, BytePairTokenizer]:

@@ -17,9 +17,9 @@ import safetensors.torch
 from torch import Tensor, nn
 
 from helpers import checkpoint, command, files
-from helpers.minigpt import GPT, Tokenizer
+from helpers.minigpt import GPT, WORDS, Tokenizer
 from helpers.minillama import BytePairTokenizer
-from helpers.pretrained import DIGITS, GPT2_NAMES, LETTERS, NAMES, PATTERNS
+from helpers.pretrained import DIGITS, LETTERS, NAMES
 
 SIZES = {  # ours, those of GGUF, of Hugging Face's GPT-2 and of its Llama
     "V": ("vocab_size", "vocab_size", "vocab_size"),
@@ -31,6 +31,21 @@ SIZES = {  # ours, those of GGUF, of Hugging Face's GPT-2 and of its Llama
     "hidden": ("feed_forward_length", "n_inner", "intermediate_size"),
     "base": ("rope.freq_base", "", "rope_theta"),
 }
+
+GPT2_NAMES = {  # minigpt's parts in GGUF and in GPT-2, as pretrained.NAMES has minillama's
+    "embedding": ("token_embd", "transformer.wte"),
+    "position": ("position_embd", "transformer.wpe"),
+    "blocks.{}.norm_1": ("blk.{}.attn_norm", "transformer.h.{}.ln_1"),
+    "blocks.{}.attention.qkv": ("blk.{}.attn_qkv", "transformer.h.{}.attn.c_attn"),
+    "blocks.{}.attention.out": ("blk.{}.attn_output", "transformer.h.{}.attn.c_proj"),
+    "blocks.{}.norm_2": ("blk.{}.ffn_norm", "transformer.h.{}.ln_2"),
+    "blocks.{}.feed_forward.up": ("blk.{}.ffn_up", "transformer.h.{}.mlp.c_fc"),
+    "blocks.{}.feed_forward.down": ("blk.{}.ffn_down", "transformer.h.{}.mlp.c_proj"),
+    "norm": ("output_norm", "transformer.ln_f"),
+    "head": ("output", "lm_head"),
+}
+# minigpt's patterns in Hugging Face's tokenizers, which has no Python \\w.
+PATTERNS = {r"(?s).": r"[\s\S]", WORDS: r" ?[\p{L}\p{N}_]+|[^\p{L}\p{N}_]"}
 
 
 def tensors(model: nn.Module, column: int) -> dict[str, Tensor]:
