@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -229,15 +229,15 @@ class Part:
     """What a chapter stores under one name: every setting, with a run for each seed.
 
     run: called with ``seed`` and a setting's own names, gives what is kept of one run. more: what
-    else is stored.
+    else is stored. chapter, name: see `parts_of`.
     """
 
-    chapter: int
-    name: str
     run: Callable[..., Any]
     settings: Sequence[Mapping]
     seeds: Sequence[int] = range(8)
     more: Mapping = field(default_factory=dict)
+    chapter: int = 0
+    name: str = ""
 
     def measure(self) -> dict:
         """Run everything, and give it in the form that is stored."""
@@ -259,6 +259,11 @@ class Part:
     def final(self, key: str = "validation", **wanted: Any) -> np.ndarray:
         """What they hold under a key, a number for each seed; nan where a run diverged."""
         return over_seeds(self.runs(**wanted), key)
+
+
+def parts_of(chapter: int, made: Mapping[str, Part]) -> dict[str, Part]:
+    """What a chapter stores, by name; each part learns its own."""
+    return {name: replace(part, chapter=chapter, name=name) for name, part in made.items()}
 
 
 def stored_losses(losses: Sequence[float], block: int) -> dict:

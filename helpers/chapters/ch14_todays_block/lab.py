@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from helpers import example, interpret, minigpt
 from helpers.chapters import lab
 from helpers.chapters.ch14_todays_block import linear
-from helpers.chapters.lab import Part, characters, seeded, spread
+from helpers.chapters.lab import Part, characters, parts_of, seeded, spread
 from helpers.minigpt import LayerNorm, init_weights
 from helpers.minillama import GroupedQueryAttention, RMSNorm, rotate, set_attention
 from helpers.worked import Step, Worked, matrix, number, softmax_steps
@@ -389,33 +389,27 @@ def hidden_position(model: nn.Module, position: int, layers: Iterable[int]) -> I
 
 # --- the parts ------------------------------------------------------------------------------
 
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=14,
-            name="swaps",
+PARTS = parts_of(
+    14,
+    {
+        "swaps": Part(
             run=one_swap,
             settings=[{"swaps": s, "lr": lr} for s, lr in itertools.product(SWAPS, RATES)],
             more={"block": BLOCK},
         ),
-        Part(
-            chapter=14,
-            name="swaps, longer",
+        "swaps, longer": Part(
             run=one_swap,
             settings=[
                 {"swaps": s, "lr": RATES[0], "steps": 2 * STEPS} for s in ("GPT", "RoPE", "Llama")
             ],
             more={"block": BLOCK},
         ),
-        Part(
-            chapter=14,
-            name="linear",
+        "linear": Part(
             run=linear.one_run,
             settings=[
                 {"kind": kind, "lr": lr}
                 for kind, lr in itertools.product(linear.KINDS, linear.RATES)
             ],
         ),
-    )
-}
+    },
+)
