@@ -17,14 +17,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
 from functools import cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from postprocess.maths import node
+from postprocess.maths import in_node
 
 ROOT = Path(__file__).parents[3]
 ASSETS = ROOT / "book" / "_assets"
@@ -92,21 +91,6 @@ def bundled(name: str) -> str:
         inside = f"{EXPORT.sub('', source)}return {{ {exports} }};\n"
         found += f"const {{ {exports} }} = (() => {{\n{inside}}})();\n"
     return found
-
-
-def in_node(scripts: list[str], function: str, *given):
-    """Call a function in Node, after these scripts. Raises: RuntimeError."""
-    call = f"process.stdout.write(JSON.stringify(({function})(...{json.dumps(given)})));"
-    done = subprocess.run(
-        [node(), "-"],
-        input="\n".join([*scripts, call]),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    if done.returncode:
-        raise RuntimeError(f"{function} failed: {done.stderr[-2000:]}")
-    return json.loads(done.stdout)
 
 
 # --- a chapter's own numbers and code, so that none is typed twice --------------------------------

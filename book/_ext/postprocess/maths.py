@@ -41,6 +41,22 @@ def node() -> str:
     return str(Path(playwright.__file__).parent / "driver" / name)
 
 
+def in_node(scripts: list[str], function: str, *given):
+    """Call a function in Node, after these scripts. Raises: RuntimeError."""
+    call = f"Promise.resolve(({function})(...{json.dumps(given)}))"
+    call += ".then((found) => process.stdout.write(JSON.stringify(found)));"
+    done = subprocess.run(
+        [node(), "-"],
+        input="\n".join([*scripts, call]),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    if done.returncode:
+        raise RuntimeError(f"{function} failed: {done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
 def strip_delimiters(source: str) -> tuple[str, bool]:
     r"""Return a formula without \( \) or \[ \] around it, and whether it stands on its own."""
     text = source.strip()
@@ -63,17 +79,8 @@ def typeset(sources: list[str], config: dict) -> tuple[dict[str, str], str]:
         "config": config,
         "formulas": list(map(strip_delimiters, sources)),
     }
-    script = Path(__file__).with_name("typeset.js")
-    done = subprocess.run(
-        [node(), str(script)],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    if done.returncode:
-        raise RuntimeError(f"MathJax failed: {done.stderr[-2000:]}")
-    answer = json.loads(done.stdout)
+    script = Path(__file__).with_name("typeset.js").read_text("utf-8")
+    answer = in_node([script], "typeset", asked)
     return dict(zip(sources, answer["html"], strict=True)), answer["css"]
 
 

@@ -12,7 +12,6 @@ import hashlib
 import html
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,14 +20,9 @@ from content.opengraph import shortened
 from docutils.nodes import make_id
 
 from helpers.chapters import CHAPTERS
-from postprocess.maths import node
+from postprocess.maths import in_node
 
 SCRIPT = Path(__file__).parents[2] / "_assets" / "search-words.js"
-BUILD = """
-const { readFileSync, writeFileSync } = require("fs");
-const { pages, target } = JSON.parse(readFileSync(0));
-writeFileSync(target, `bookSearch.data = ${JSON.stringify(bookSearch.build(pages))};\\n`);
-"""
 INDEX = "_static/search-index.js"
 UNSEARCHED = {"search.html", "genindex.html", "404.html", "book/topics.html"}
 TAUGHT = ("notebooks/", "book/glossary", "book/images", "book/models", "book/my-gpt", "book/tr")
@@ -137,15 +131,11 @@ def write_index(app, pages) -> None:
         found += sections(page, len(rows) - 1, named)
     if missing := [key for key in named if key[0] in {row[0] for row in rows}]:
         raise KeyError(f"no such section: {missing}")
-    target = Path(app.outdir, INDEX)
-    subprocess.run(
-        [node(), "-e", SCRIPT.read_text("utf-8") + BUILD],
-        input=json.dumps({"pages": {"pages": rows, "sections": found}, "target": str(target)}),
-        text=True,
-        encoding="utf-8",
-        check=True,
-    )
-    digest = hashlib.sha256(target.read_bytes()).hexdigest()[:8]
+    script, given = SCRIPT.read_text("utf-8"), {"pages": rows, "sections": found}
+    built = in_node([script], "bookSearch.build", given)
+    index = f"bookSearch.data = {json.dumps(built, ensure_ascii=False, separators=(',', ':'))};\n"
+    Path(app.outdir, INDEX).write_text(index, "utf-8")
+    digest = hashlib.sha256(index.encode()).hexdigest()[:8]
     for page in pages:
         if page.name == "search.html":
             page.text = page.text.replace(INDEX, f"{INDEX}?v={digest}")

@@ -1,12 +1,10 @@
-// Sets formulas with MathJax in Node (book_mathjax.py runs it). Standard input holds JSON with
-// {root, config, formulas: [[tex, display], ...]}; standard output gets {html: [...], css}. Formulas
-// on lines of their own and long ones say their size, so that a browser can lay them out once they
-// come near.
+// Sets formulas with MathJax in Node (maths.py calls it): {root, config, formulas: [[tex, display], ...]}
+// to {html: [...], css}. Formulas on lines of their own and long ones say their size, so that a
+// browser can lay them out once they come near.
 "use strict";
-const { root, config, formulas } = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 const LONG = 4000; // characters of HTML
 
-async function main() {
+globalThis.typeset = async ({ root, config, formulas }) => {
   await require(`${root}/node-main.js`).init({
     ...config,
     loader: { load: ["input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"] },
@@ -30,11 +28,5 @@ async function main() {
     }
     html.push(adaptor.outerHTML(node));
   }
-  const css = adaptor.textContent(MathJax.chtmlStylesheet());
-  process.stdout.write(JSON.stringify({ html, css }));
-}
-
-main().catch((error) => {
-  console.error(error);
-  process.exitCode = 1;
-});
+  return { html, css: adaptor.textContent(MathJax.chtmlStylesheet()) };
+};

@@ -3,20 +3,8 @@
 // worker.js: `ids` are a text, `at` is the position of the token that is asked about.
 
 import { dot, softmax } from "../gpt/model.js";
+import { likeliest } from "../gpt/sampling.js";
 import { ROWS, readText } from "./model.js";
-
-// The n most probable tokens.
-function likeliest(p_V, n) {
-  const found = [];
-  while (found.length < n) {
-    let best = -1;
-    p_V.forEach((p, id) => {
-      if (!(p <= p_V[best]) && !found.includes(id)) best = id;
-    });
-    found.push(best);
-  }
-  return found;
-}
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b);
 

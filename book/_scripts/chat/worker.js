@@ -2,20 +2,13 @@
 // generator of messages, and a reader may stop it after each.
 
 import { softmax } from "../gpt/model.js";
-import { draw, uniform } from "../gpt/sampling.js";
+import { draw, likeliest, uniform } from "../gpt/sampling.js";
 import { DAMAGED, readGGUF } from "./gguf.js";
 import { Llama, readText } from "./model.js";
 import { Reasons } from "./reasons.js";
 import { BytePairTokenizer, chatIds } from "./tokens.js";
 
 const ENDS = ["<|im_end|>", "<|endoftext|>"];
-
-// The index of the largest.
-function largest(logits_V) {
-  let best = 0;
-  for (let i = 1; i < logits_V.length; i++) if (logits_V[i] > logits_V[best]) best = i;
-  return best;
-}
 
 // The chat model of a file that readGGUF has read, and its tasks.
 export function chatModel(file, codes) {
@@ -30,7 +23,7 @@ export function chatModel(file, codes) {
 
   // The likeliest token, or with a temperature one that is drawn.
   function next(logits_V, temperature, number) {
-    if (!temperature) return largest(logits_V);
+    if (!temperature) return likeliest(logits_V, 1)[0];
     return draw(softmax(logits_V.map((logit) => logit / temperature)), number);
   }
 

@@ -16,8 +16,18 @@ export function probabilities(logits_V, temperature = 1, most = logits_V.length)
   return softmax(logits_V.map((x) => (kept(x) ? x / temperature : -Infinity)));
 }
 
-// The n likeliest ids.
-export const likeliest = (p_V, n) => [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]).slice(0, n);
+// The n likeliest ids, among equals the first. It does not sort: a chat model has 49,152 of them.
+export function likeliest(p_V, n) {
+  const found = [];
+  while (found.length < Math.min(n, p_V.length)) {
+    let best = -1;
+    p_V.forEach((p, id) => {
+      if (!(p <= p_V[best]) && !found.includes(id)) best = id;
+    });
+    found.push(best);
+  }
+  return found;
+}
 
 // A number from 0 up to 1 for each position of a text, the same whenever it is asked for: seed and
 // position, mixed by the last steps of MurmurHash3 (Appleby 2011), twice.
