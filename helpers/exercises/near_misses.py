@@ -224,12 +224,13 @@ def diagnosis(
     name: str,
     bugs: Mapping[str, tuple[str, Callable]],
     advice: str,
-    book: Sequence = (),
+    book: Sequence | int = (),
     draw: Callable[[np.random.Generator], Sequence] | None = None,
 ) -> Callable[[], Any]:
     """Register an exercise that asks for a dict from student to mistake.
 
-    bugs: by student, a mistake and what it makes of what is given. book: what the book gives.
+    bugs: by student, a mistake and what it makes of what is given. book: what the book gives, or
+    its seed.
     draw: what a student is given in its place; without it the mistakes alone change places.
     Returns: a function to what is given, if anything, and a dict of outputs by student.
     """
@@ -237,7 +238,9 @@ def diagnosis(
     makers = [make for _, make in bugs.values()]
 
     def given(seed: int) -> Sequence:
-        return draw(np.random.default_rng(seed)) if draw and seed else book
+        if not (seed or isinstance(book, int)):
+            return book
+        return draw(np.random.default_rng(seed or book))  # type: ignore[misc]
 
     def drawn(rng: Random) -> dict[str, Any]:
         order, seed = rng.sample(range(len(bugs)), len(bugs)), 0

@@ -151,11 +151,6 @@ near_misses(
 )
 
 
-def _table(rng):
-    """A table of 4 tokens with 5 features."""
-    return [rng.standard_normal((4, 5)) * 2 + 1]
-
-
 BUGS = {
     "Ada": ("mean not subtracted", partial(_layer_norm, eps=BUG_EPS, centred=False)),
     "Ben": ("divided by n - 1", partial(_layer_norm, eps=BUG_EPS, ddof=1)),
@@ -169,8 +164,8 @@ which_bug = diagnosis(
     BUGS,
     "Which sums along rows and columns must be 0? Where both fit, make each mistake on purpose and "
     "compare.",
-    _table(np.random.default_rng(43)),
-    _table,
+    43,
+    lambda rng: [rng.standard_normal((4, 5)) * 2 + 1],
 )
 
 REACHED = "With this deviation of the input the output has {effect:.3g}."

@@ -80,18 +80,13 @@ BUGS = {
 }
 
 
-def _given(rng):
-    """Queries and keys of 25 tokens, width 16."""
-    return rng.standard_normal((2, 25, 16))
-
-
 which_bug = diagnosis(
     "06.3",
     BUGS,
     "Work out the divisor that each mistake makes, and compare what it gives with the whole array "
     "of each student.",
-    _given(np.random.default_rng(6)),
-    _given,
+    6,
+    lambda rng: rng.standard_normal((2, 25, 16)),
 )
 
 SPREAD = "The scores then begin with a standard deviation of {effect:.3g}."
