@@ -10,6 +10,7 @@ from homework.intake.archive import MOST_BYTES, UnreadableError
 from homework.intake.cellcode import source_of
 
 MOST_CELLS = 5000
+FENCED = re.compile(r"\s*```(?:i?python)?\n(.*?)\n?```\s*", re.DOTALL)  # code as Markdown has it
 HAND_IN = "hand in the .ipynb file itself (Jupyter: File, Download; Colab: File, Download .ipynb)"
 SURROGATES = re.compile("[\ud800-\udfff]")
 OTHER_FILES = {  # what a file is that begins so
@@ -71,6 +72,8 @@ def cells_of(notebook: dict, notes: list[str]) -> Iterator[Cell]:
     for at, cell in enumerate(cells):
         written = source_of(cell)
         source = SURROGATES.sub("\ufffd", written.replace("\0", "")).replace("\r\n", "\n")
+        if found := FENCED.fullmatch(source):
+            source = found[1]
         odd += "\0" in written or SURROGATES.search(written) is not None
         metadata = cell.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else {}

@@ -248,6 +248,7 @@ def no_python(work):
 
 def made_a_text(work):
     work["stub-05-1"]["cell_type"] = "markdown"
+    work["stub-05-1"]["source"] = f"```python\n{FILLED['05.1']}\n```\n"
     return ALL
 
 
