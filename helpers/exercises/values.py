@@ -64,10 +64,7 @@ def folded(student: str) -> str:
 
 @lru_cache(None)
 def drawn(name: str, course: str, student: str) -> dict[str, Any]:
-    """The values of a student's question; none where the question is the book's.
-
-    They are drawn again until the book's answer is wrong.
-    """
+    """A student's values, with which the book's answer is wrong; none where they are the book's."""
     from helpers.exercises.verdict import CHECKS, judged  # which imports this module
 
     if not course or not student or name not in VALUES:
