@@ -35,6 +35,8 @@ They may use the book's functions (`helpers`), but for those that do what an exe
 these cannot be imported where your notebook is run.
 """
 ANSWER, TASK = 20, 60  # seconds; what students are told of the sandbox's limits
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+DEPENDENCIES = [re.split("[<>=]", one)[0] for one in PROJECT["dependencies"]]
 PACKAGES = {"ipython": "IPython", "matplotlib": "Matplotlib", "numpy": "NumPy", "torch": "PyTorch"}
 OWN = """from helpers.exercises import numbers_of, question
 
@@ -57,7 +59,7 @@ def edition(assignment: Assignment) -> NotebookNode:
         lists=answers.MOST_IN_LISTS,
         entries=answers.MOST_ENTRIES,
     )
-    install = nbformat.v4.new_code_cell(first_cell([*_dependencies()]))
+    install = nbformat.v4.new_code_cell(first_cell(DEPENDENCIES))
     cells = [
         _cell(nbformat.v4.new_markdown_cell(about), "hw-title", "text"),
         _cell(install, "install", "given"),
@@ -81,18 +83,9 @@ def edition(assignment: Assignment) -> NotebookNode:
 
 def _allowed() -> dict[str, str]:
     """The oldest Python that the book runs on, and what an answer can import, in words."""
-    names = [PACKAGES[name] for name in _dependencies() if name in PACKAGES]
+    names = [PACKAGES[name] for name in DEPENDENCIES if name in PACKAGES]
     packages = f"its own library, {', '.join(names[:-1])} and {names[-1]}"
-    return {"python": _project()["requires-python"].strip(">= "), "packages": packages}
-
-
-def _dependencies() -> Iterator[str]:
-    """The packages that the book's functions need."""
-    return (re.split("[<>=]", one)[0] for one in _project()["dependencies"])
-
-
-def _project() -> dict:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return {"python": PROJECT["requires-python"].strip(">= "), "packages": packages}
 
 
 def edition_of(assignment: Assignment, student: str, *, solved: bool = False) -> NotebookNode:
