@@ -24,3 +24,12 @@ def test_patches_fill_the_picture():
     for side, patch, *counts in rows:
         patches, joined, tokens = (int((n or "1").replace(",", "")) for n in counts)
         assert (int(side) // int(patch)) ** 2 == patches == tokens * joined**2
+
+
+def test_picture_of_caches_shows_the_numbers_of_the_steps():
+    page = (ROOT / "book" / "models-of-this-year.md").read_text("utf-8")
+    svg = re.search(r'<svg role="img" aria-labelledby="cached-.*?</svg>', page, re.S)[0]
+    caches = 128 * (128 + 64 + 128), 8 * (128 + 128), 128 + 128, 512 + 64
+    assert re.findall(r">([\d,]+)<", svg) == [f"{numbers:,}" for numbers in caches]
+    (lit,) = re.findall(r'book-lit\)" d="(.*?)"', svg)
+    assert lit.count("M") == 2 * (8 + 2 + 1 + 1)
