@@ -33,7 +33,7 @@ serve: book      ## build the site and serve it on http://localhost:8000
 	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000
 
 pdf: book        ## print the book, and each chapter, as PDFs (needs Chromium)
-	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
+	@$(BIN)/python -m book.paper $(SITE) $(FILE).pdf
 
 slides: $(READY) ## make a lecture's slides in _build/slides, of all chapters or one: [CHAPTER=05]
 	@PYTHONPATH=book/_ext $(BIN)/python -m book.slides $(CHAPTER)

@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from book.address import address
@@ -84,7 +83,6 @@ def main(root: Path = ROOT) -> int:
     record = out / ".doctrees" / RECORD
     try:
         out.mkdir(exist_ok=True)
-        tempfile.TemporaryFile(dir=out).close()
         now = state(root)
         if not start.exists() or not record.exists() or record.read_text("utf-8") != now:
             for stale in (start.parent, record.parent):
@@ -95,16 +93,8 @@ def main(root: Path = ROOT) -> int:
             write_text(record, now)
         if not (start.parent / MODEL).exists():
             add_model(start.parent, "--get-model" in sys.argv)
-    except ValueError as error:  # of an address that is none
+    except (ValueError, OSError) as error:  # an address that is none, a folder of somebody else's
         print(f"book: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        place = error.filename or out
-        print(
-            f"book: {place} cannot be read or written ({error.strerror}): copy the book to a "
-            "folder that is yours, and build it there",
-            file=sys.stderr,
-        )
         return 2
     print(f"The book: {start}")
     return 0

@@ -1,4 +1,4 @@
-"""Print the built site as one PDF: ``python -m book.paper [--site FOLDER] [--out FILE]``.
+"""Print the built site as one PDF: ``python -m book.paper [SITE [FILE]]``.
 
 Chromium prints, and has to print twice: on which page something stands is known only when the
 pages are there, and the contents and all "page 123" name it. pypdf reads where each target came to
@@ -7,7 +7,6 @@ stand, and cuts each chapter out. (``make pdf`` builds the site first.)
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import logging
@@ -29,7 +28,7 @@ from helpers.files import write_bytes
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-NAME = "transformers-worked-out"
+FILE = ROOT / "_build" / "transformers-worked-out.pdf"
 UNHINTED = "--font-render-hinting=none"  # else letters keep to whole pixels, and words fall apart
 READY = """async () => {
     await Promise.all([...document.images].map(image => image.decode()));
@@ -181,19 +180,11 @@ def signed(pdf: bytes, date: str) -> bytes:
     return written(writer)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(site: str | Path = SITE, file: str | Path = FILE) -> int:
     """The command; see the head of this module."""
-    parser = argparse.ArgumentParser(
-        prog="python -m book.paper",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--site", type=Path, default=SITE, help="a built site (_build/html)")
-    parser.add_argument("--out", type=Path, help=f"the file to write (_build/{NAME}.pdf)")
-    chosen = parser.parse_args(arguments)
-    out = chosen.out or ROOT / "_build" / f"{NAME}.pdf"
+    out = Path(file)
     try:
-        html = whole(chosen.site)
+        html = whole(Path(site))
         if (path := chromium()) is None:
             raise ValueError(f"printing needs a browser, and {MISSING}")
         with sync_playwright() as playwright:
@@ -211,4 +202,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -90,12 +90,12 @@ def test_what_was_moved_is_at_the_end_with_a_way_there_and_back(joined):
 
 
 def test_without_a_site_or_a_browser_it_says_what_to_do(monkeypatch, tmp_path, capsys):
-    command = ["--site", str(tmp_path), "--out", str(tmp_path / "a.pdf")]
-    assert paper.main(command) == 2
+    command = [tmp_path, tmp_path / "a.pdf"]
+    assert paper.main(*command) == 2
     assert "make book" in capsys.readouterr().err
     monkeypatch.setattr(paper, "chromium", lambda: None)
     monkeypatch.setattr(paper, "whole", lambda site: "<p>x</p>")
-    assert paper.main(command) == 2
+    assert paper.main(*command) == 2
     assert "install it" in capsys.readouterr().err
     assert not (tmp_path / "a.pdf").exists()
 

@@ -1,8 +1,7 @@
-"""What the site offers besides its pages: citing, correcting, a sitemap, a page for what is not."""
+"""What the site offers besides its pages: citing, correcting, a page for what is not."""
 
 import re
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -22,38 +21,13 @@ def app(out, site: str) -> SimpleNamespace:
     )
 
 
-def test_a_published_site_has_a_sitemap(tmp_path):
+def test_a_page_can_be_reported_and_edited():
     from theme import published
 
-    published.write_for_robots(app(tmp_path, SITE), None)
-    sitemap = ElementTree.parse(tmp_path / "sitemap.xml")
-    listed = [place.text for place in sitemap.findall(".//{*}loc")]
-    assert sorted(listed) == sorted(f"{SITE}{name}.html" for name in PAGES)
-    assert f"Sitemap: {SITE}sitemap.xml" in (tmp_path / "robots.txt").read_text("utf-8")
-
-
-def test_a_site_without_an_address_has_none(tmp_path):
-    from theme import published
-
-    published.write_for_robots(app(tmp_path, ""), None)
-    assert [file.name for file in tmp_path.iterdir()] == ["robots.txt"]
-
-
-@pytest.mark.parametrize(
-    ("host", "report", "edit"),
-    [
-        ("github.com", "/issues/new?title=", "/edit/main/"),
-        ("gitlab.com", "/-/issues/new?issue%5Btitle%5D=", "/-/edit/main/"),
-        ("codeberg.org", "/issues/new?title=", "/_edit/main/"),
-    ],
-)
-def test_a_page_can_be_reported_and_edited(host, report, edit):
-    from theme import published
-
-    url, file = f"https://{host}/ann/fork", "notebooks/05_attention_by_hand.ipynb"
+    url, file = "https://github.com/ann/fork", "notebooks/05_attention_by_hand.ipynb"
     first, second = published.repository_links(url, file, "“A & B”")
-    assert first[1] == f"{url}{report}Error%20on%20%E2%80%9CA%20%26%20B%E2%80%9D"
-    assert second[1] == f"{url}{edit}{file}"
+    assert first[1] == f"{url}/issues/new?title=Error%20on%20%E2%80%9CA%20%26%20B%E2%80%9D"
+    assert second[1] == f"{url}/edit/main/{file}"
 
 
 def test_bibtex_says_what_the_citation_file_says():

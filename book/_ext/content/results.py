@@ -37,12 +37,6 @@ from helpers.chapters import CHAPTERS
 
 STORED = ("helpers", "data", "results")
 BY_STEM = {chapter.stem: chapter for chapter in CHAPTERS}
-ON_A_CARD = {  # what benchmarks/gpu.py stores
-    "gpu_speeds": "prefill and decode",
-    "gpt_gpu": "minigpt's training loop",
-    "gpu_race": "our side of the race",
-    "gpu_tests": "the tests of helpers",
-}
 UNFOLDED = 12  # rows; a longer table is folded
 WORDS = tomllib.loads(Path(__file__).parents[2].joinpath("results.toml").read_text("utf-8"))
 KINDS = (0.01, ".1e"), (100, ".3f"), (10_000, ".0f"), (float("inf"), ".1e")
@@ -204,12 +198,7 @@ class Results(SphinxDirective):
         """Render the runs."""
         if self.arguments:
             return [node for name in self.arguments[0].split() for node in self.named(name)]
-        files = result_files(self.env)
-        stored = {file.stem for file in files}
-        missing = [what for name, what in ON_A_CARD.items() if name not in stored]
-        said = f"On a graphics card these are not measured yet: {', '.join(missing)}."
-        lacking = [nodes.paragraph("", said)] if missing else []
-        return [*lacking, *map(self.section, files)]
+        return [*map(self.section, result_files(self.env))]
 
     def section(self, file: Path) -> nodes.section:
         """Render one file."""

@@ -118,15 +118,6 @@ def finish(app, exception) -> None:
         whole(app, pages)
     for page in pages:
         write_text(page.file, page.text)
-    make_readable(site)
-
-
-def make_readable(site: Path) -> None:
-    """Make all files world-readable: a server is often another user."""
-    for path in (site, *site.rglob("*")):
-        mode = 0o755 if path.is_dir() else 0o644
-        if path.stat().st_mode & 0o777 != mode:
-            path.chmod(mode)
 
 
 def read_all(app, env, added, changed, removed) -> list[str]:

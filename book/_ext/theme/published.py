@@ -1,7 +1,6 @@
-"""What a book with an address has: ways to cite, correct and edit a page, sitemap, robots.txt.
+"""What a book with an address has: ways to cite, correct and edit a page.
 
-Where the address of the repository is not known there are no links to it, and where that of the
-site is not known (html.baseurl, or BOOK_SITE, which CI sets) there is no sitemap.
+Where the address of the repository is not known there are no links to it.
 """
 
 from __future__ import annotations
@@ -9,12 +8,11 @@ from __future__ import annotations
 import re
 from html import escape
 from pathlib import Path
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urlsplit
 
 import yaml
 
 from book import address
-from helpers.files import write_text
 
 
 def bibtex(root: Path, url: str | None) -> str:
@@ -33,23 +31,18 @@ def bibtex(root: Path, url: str | None) -> str:
 
 
 def repository_links(url: str, path: str, title: str) -> list[tuple[str, str]]:
-    """Return what a reader can do about a page in its repository, as words and addresses."""
-    host = urlsplit(url).hostname or ""
-    new, edit, field = "/issues/new", "/edit", "title"
-    if "gitlab" in host:
-        new, edit, field = "/-/issues/new", "/-/edit", "issue[title]"
-    elif host == "codeberg.org":
-        edit = "/_edit"
+    """Return what a reader can do about a page on GitHub, as words and addresses."""
     return [
-        ("Report an error on this page", f"{url}{new}?{quote(field)}={quote(f'Error on {title}')}"),
-        ("Edit this page", f"{url}{edit}/main/{quote(path)}"),
+        ("Report an error on this page", f"{url}/issues/new?title={quote(f'Error on {title}')}"),
+        ("Edit this page", f"{url}/edit/main/{quote(path)}"),
     ]
 
 
 def add_links(app, pagename, templatename, context, doctree) -> None:
     """Offer a page's links at its foot; let links of the page that is not found work anywhere."""
     links = [("Cite this book", context["pathto"]("book/licences").rstrip("#") + "#cite-this-book")]
-    if doctree is not None and (url := app.config.book_address):
+    url = app.config.book_address or ""
+    if doctree is not None and url.startswith(address.GITHUB):
         path = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
         title = re.sub(r"<[^>]+>", "", context["title"])
         report, edit = repository_links(url, path, f"“{title}”")
@@ -64,22 +57,5 @@ def add_links(app, pagename, templatename, context, doctree) -> None:
         context["metatags"] = base + context.get("metatags", "")
 
 
-def write_for_robots(app, error) -> None:
-    """Write robots.txt, and a sitemap where the address of the site is known."""
-    if error is not None or app.builder.format != "html":
-        return
-    out, lines = Path(app.outdir), "User-agent: *\nAllow: /\n"
-    if site := app.config.html_baseurl:
-        base = f"{site.rstrip('/')}/"
-        pages = sorted(app.builder.get_target_uri(name) for name in app.env.found_docs)
-        urls = "".join(f"  <url><loc>{escape(urljoin(base, page))}</loc></url>\n" for page in pages)
-        sitemap = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns='
-        sitemap += f'"http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
-        write_text(out / "sitemap.xml", sitemap)
-        lines += f"Sitemap: {urljoin(base, 'sitemap.xml')}\n"
-    write_text(out / "robots.txt", lines)
-
-
 def setup(app) -> None:
     app.connect("html-page-context", add_links, priority=400)
-    app.connect("build-finished", write_for_robots)
