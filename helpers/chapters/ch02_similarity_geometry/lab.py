@@ -18,6 +18,7 @@ from torch import Tensor
 
 from helpers.chapters.lab import (
     Part,
+    parts_of,
     percent,
     rounded,
     table,
@@ -191,29 +192,13 @@ def varied(**values: Iterable) -> list[dict]:
 
 
 MORE = {"steps": STEPS, "looks": LOOKS[1:]}
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=2,
-            name="lengths",
-            run=one_length,
-            settings=varied(table=TABLES, optimizer=RATES),
-            more=MORE,
+PARTS = parts_of(
+    2,
+    {
+        "lengths": Part(run=one_length, settings=varied(table=TABLES, optimizer=RATES), more=MORE),
+        "neighbours": Part(
+            run=one_search, settings=varied(steps=FOUND_AT, table=TABLES, by=WAYS), more=MORE
         ),
-        Part(
-            chapter=2,
-            name="neighbours",
-            run=one_search,
-            settings=varied(steps=FOUND_AT, table=TABLES, by=WAYS),
-            more=MORE,
-        ),
-        Part(
-            chapter=2,
-            name="cloud",
-            run=one_cloud,
-            settings=varied(table=TABLES[:1], steps=[400]),
-            more=MORE,
-        ),
-    )
-}
+        "cloud": Part(run=one_cloud, settings=varied(table=TABLES[:1], steps=[400]), more=MORE),
+    },
+)

@@ -24,6 +24,7 @@ from helpers.chapters.lab import (
     TinyGPT,
     characters,
     counted_losses,
+    parts_of,
     rounded,
     seeded,
     spread,
@@ -212,33 +213,18 @@ LENGTHS = [
     {"positions": "sinusoidal", "context": 32, "scale": 0.1},
     {"positions": "rope", "context": 128},
 ]
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=7,
-            name="masks",
-            run=of_mask,
-            settings=[{"mask": mask} for mask in MASKS],
-            more={"steps": 500},
+PARTS = parts_of(
+    7,
+    {
+        "masks": Part(
+            run=of_mask, settings=[{"mask": mask} for mask in MASKS], more={"steps": 500}
         ),
-        Part(
-            chapter=7,
-            name="heads",
-            run=of_heads,
-            settings=[{"heads": heads} for heads in HEADS],
-            more={"steps": 1000},
+        "heads": Part(
+            run=of_heads, settings=[{"heads": heads} for heads in HEADS], more={"steps": 1000}
         ),
-        Part(
-            chapter=7,
-            name="lengths",
-            run=of_lengths,
-            settings=LENGTHS,
-            seeds=range(5),
-            more={"steps": 1000},
-        ),
-    )
-}
+        "lengths": Part(run=of_lengths, settings=LENGTHS, seeds=range(5), more={"steps": 1000}),
+    },
+)
 
 
 # --- what is stored -------------------------------------------------------------------------
