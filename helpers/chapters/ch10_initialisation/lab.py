@@ -28,6 +28,7 @@ from helpers.chapters.lab import (
     evaluate,
     fmt,
     gmean,
+    parts_of,
     significant,
     spread,
     stored_losses,
@@ -249,50 +250,42 @@ TORCH, XAVIER, _, SMALL = FOUR
 SIGMAS = {"0.02": 0.02, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
 PLAIN_RATES = (0.0003, 0.001, 0.003)
 
-trainings = partial(Part, chapter=10, run=one_training, seeds=range(5), more={"block": BLOCK})
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=10,
-            name="layers",
+trainings = partial(Part, run=one_training, seeds=range(5), more={"block": BLOCK})
+PARTS = parts_of(
+    10,
+    {
+        "layers": Part(
             run=learns,
             settings=at_rates(PLAIN_RATES, *({"sigma": sigma} for sigma in SIGMAS.values())),
             seeds=THREE,
         ),
-        Part(
-            chapter=10,
-            name="stacks",
+        "stacks": Part(
             run=one_stack,
             settings=[
                 {"net": net, "start": start, "depth": depth}
                 for net, start, depth in itertools.product(list(NETS)[1:], STARTS, DEPTHS)
             ],
         ),
-        trainings(
-            name="schemes",
+        "schemes": trainings(
             settings=at_rates(
                 RATES,
                 *FOUR,
                 XAVIER | {"embedding": 0.02},
                 SMALL | {"embedding": 0.02, "residual": "1/√(2L)"},
-            ),
+            )
         ),
-        trainings(
-            name="no norm",
-            settings=at_rates(RATES[:2], *(start | {"norm": "none"} for start in FOUR)),
+        "no norm": trainings(
+            settings=at_rates(RATES[:2], *(start | {"norm": "none"} for start in FOUR))
         ),
-        trainings(
-            name="embedding",
+        "embedding": trainings(
             settings=at_rates(
                 (0.003,),
                 {"embedding": 0.02},
                 {"embedding": 0.02, "scales": (50.0, 50.0)},
                 {"embedding": 0.02, "table_rate": 0.02},
-            ),
+            )
         ),
-        trainings(
-            name="eight",
+        "eight": trainings(
             settings=at_rates(
                 (0.003,),
                 *(TORCH, XAVIER, TORCH | {"norm": "none"}),
@@ -302,8 +295,7 @@ PARTS = {
             ),
             seeds=EIGHT,
         ),
-        trainings(
-            name="elsewhere",
+        "elsewhere": trainings(
             settings=at_rates(
                 (0.003,),
                 *(start | {"C": 128} for start in ({}, {"embedding": 0.02}, SMALL)),
@@ -311,8 +303,8 @@ PARTS = {
             ),
             seeds=THREE,
         ),
-    )
-}
+    },
+)
 
 
 # --- what is stored -------------------------------------------------------------------------

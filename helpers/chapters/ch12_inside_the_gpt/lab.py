@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from helpers import interpret, minigpt
 from helpers.chapters.ch12_inside_the_gpt import copiers, probes, readers
 from helpers.chapters.ch12_inside_the_gpt.probes import IT, TOO, WATER
-from helpers.chapters.lab import Part, seeded
+from helpers.chapters.lab import Part, parts_of, seeded
 
 STORYTELLER: dict[str, Any] = {"T": 64, "C": 64, "H": 4, "L": 4}
 TELL: dict[str, Any] = {"steps": 1000, "batch": 16, "lr": 0.003}
@@ -226,29 +226,21 @@ def copied() -> dict:
     }
 
 
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=12,
-            name="storytellers",
-            run=of_storyteller,
-            settings=[{}],
-            more={"model": STORYTELLER, "training": TELL},
+PARTS = parts_of(
+    12,
+    {
+        "storytellers": Part(
+            run=of_storyteller, settings=[{}], more={"model": STORYTELLER, "training": TELL}
         ),
-        Part(
-            chapter=12,
-            name="pronouns",
+        "pronouns": Part(
             run=of_reader,
             settings=[{"L": L} for L in (1, 2, 3, 4)],
             more={"model": readers.SIZES, "training": readers.TEACH},
         ),
-        Part(
-            chapter=12,
-            name="copying",
+        "copying": Part(
             run=of_copier,
             settings=[{"L": L} for L in (1, 2)],
             more={"model": copiers.SIZES, "training": copiers.COPY},
         ),
-    )
-}
+    },
+)
