@@ -25,6 +25,7 @@ from helpers.chapters.lab import (
     differing,
     extent,
     fmt,
+    parts_of,
     rms,
     significant,
     spread,
@@ -239,12 +240,10 @@ def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
 
 
 starts = [("torch", scheme) for scheme in SCHEMES] + [("kept", scheme) for scheme in FOUR]
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=8,
-            name="depth",
+PARTS = parts_of(
+    8,
+    {
+        "depth": Part(
             run=one_stack,
             settings=[
                 {"start": start, "scheme": scheme, "L": L}
@@ -252,26 +251,22 @@ PARTS = {
             ],
             seeds=range(5),
         ),
-        Part(
-            chapter=8,
-            name="ladder",
+        "ladder": Part(
             run=one_model,
             settings=[{"model": model, "lr": 0.003, "steps": 2000} for model in MODELS],
             seeds=range(5),
         ),
-        Part(
-            chapter=8,
-            name="rates",
+        "rates": Part(
             run=one_model,
             settings=[
                 {"model": model, "lr": lr, "steps": 2000}
                 for lr in (0.001, 0.01)
                 for model in MODELS
             ],
-            seeds=range(2),  # only whether another learning rate does better
+            seeds=range(2),
         ),
-    )
-}
+    },
+)
 
 
 # --- what is stored -------------------------------------------------------------------------

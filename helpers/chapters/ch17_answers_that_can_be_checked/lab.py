@@ -26,7 +26,7 @@ from torch import Tensor, nn
 import helpers
 from helpers import checkpoint
 from helpers.chapters.ch17_answers_that_can_be_checked.comparing import compared
-from helpers.chapters.lab import Part
+from helpers.chapters.lab import Part, parts_of
 from helpers.minigpt import Tokenizer, lr_at, make_optimizer
 from helpers.minillama import reinforce, sample
 
@@ -273,31 +273,25 @@ def span(part: str, key: str, at: int = -1, **setting) -> str:
 
 
 PAYERS = [{"reward": "checker"}, {"reward": "coin"}]
-PARTS = {
-    part.name: part
-    for part in (
-        Part(chapter=17, name="base", run=based, settings=[{}]),
-        Part(chapter=17, name="rewards", run=rewarded, settings=PAYERS),
-        Part(chapter=17, name="page", run=partial(rewarded, kind="gpt"), settings=PAYERS),
-        Part(
-            chapter=17,
-            name="prices",
+PARTS = parts_of(
+    17,
+    {
+        "base": Part(run=based, settings=[{}]),
+        "rewards": Part(run=rewarded, settings=PAYERS),
+        "page": Part(run=partial(rewarded, kind="gpt"), settings=PAYERS),
+        "prices": Part(
             run=partial(rewarded, looks=(0, 40)),
             settings=[{"price": price} for price in (0.02, 0.06)],
         ),
-        Part(
-            chapter=17,
-            name="gap",
+        "gap": Part(
             run=partial(rewarded, reward="anywhere", looks=(0, 20, 40, 80)),
             settings=[{"price": price} for price in (0.0, 0.03)],
         ),
-        Part(
-            chapter=17,
-            name="starts",
+        "starts": Part(
             run=partial(rewarded, looks=(0, 40)),
             settings=[{"share": 0.3, "std": 0.02}, {"share": 0.0, "std": 0.1}],
         ),
-        Part(chapter=17, name="passes", run=passed, settings=[{}]),
-        Part(chapter=17, name="smollm2", run=compared, settings=PAYERS, seeds=range(3)),
-    )
-}
+        "passes": Part(run=passed, settings=[{}]),
+        "smollm2": Part(run=compared, settings=PAYERS, seeds=range(3)),
+    },
+)
