@@ -225,7 +225,7 @@ def diagnosis(
     bugs: Mapping[str, tuple[str, Callable]],
     advice: str,
     book: Sequence | int = (),
-    draw: Callable[[np.random.Generator], Sequence] | None = None,
+    draw: Callable[[np.random.Generator], Iterable] | None = None,
 ) -> Callable[[], Any]:
     """Register an exercise that asks for a dict from student to mistake.
 
@@ -237,10 +237,10 @@ def diagnosis(
     judge = Diagnosis({student: bug for student, (bug, _) in bugs.items()}, advice)
     makers = [make for _, make in bugs.values()]
 
-    def given(seed: int) -> Sequence:
+    def given(seed: int) -> tuple:
         if not (seed or isinstance(book, int)):
-            return book
-        return draw(np.random.default_rng(seed or book))  # type: ignore[misc]
+            return tuple(book)
+        return tuple(draw(np.random.default_rng(seed or book)))  # type: ignore[misc]
 
     def drawn(rng: Random) -> dict[str, Any]:
         order, seed = rng.sample(range(len(bugs)), len(bugs)), 0
