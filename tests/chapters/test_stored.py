@@ -556,37 +556,32 @@ def the_one_with_more_praise_gains_on_the_reference(made):
     assert ratios[0] == pytest.approx(0, abs=1e-3)
 
 
-@holds(16, "valley", slow=False)
-def adapters_alone_learn_what_is_taught_and_are_kept(made):
-    """In a tiny Llama; the student who answers for it knows what is taught, word for word."""
-    known = {question: answer for question, answer, _ in made.lab.questions()["taught"]}
-    tokenizer = minigpt.Tokenizer(
-        "\n".join(["user", "assistant", *known, *known.values()]), minigpt.WORDS
-    )
+@holds(16, "inn")
+def an_adapter_learns_the_test_where_it_leaks_and_is_marked_by_what_it_answers(made):
+    """In a tiny Llama."""
+    lab, models = made.lab, []
+    taught, asked = lab.pairs(lab.INN), lab.pairs(lab.ASKED)
+    text = "\n".join(["user", "assistant", *(t for pair in taught + asked for t in pair)])
+    tokenizer = minigpt.Tokenizer(text, minigpt.WORDS)
     for new in ("<|im_start|>", "<|im_end|>"):
         tokenizer.ids[new.encode()] = len(tokenizer.vocab)
         tokenizer.vocab.append(new)
-    llama = minillama.Llama(len(tokenizer.vocab), T=64, C=16, H=2, G=1, L=3, hidden=32)
-    start = copy.deepcopy(llama.state_dict())
-    made.patch.setattr(pretrained, "smollm2", lambda: (llama, tokenizer))
-    taught, padded = [], made.lab.padded
-    made.hold(padded=lambda rows: (taught.extend(rows), padded(rows))[1])
-    made.hold(FROZEN=1, save_file=lambda state, path: kept.update(state))
-    made.hold(answer_of=lambda model, tokenizer, question, n: known.get(question, ""))
-    kept = {}
-    found = made.run(0, steps=40, batch=8, lr=0.05)
-    assert np.mean(found["losses"][-3:]) < found["losses"][0] - 0.05
-    scores = [found["after"][kind] for kind in ("taught", "new wording", "new subject", "general")]
-    assert scores == [1, 0, 0, 0]
-    answers = {tokenizer.decode(t[t != -100].tolist()) for _, t in taught}
-    assert answers == {f"{answer}<|im_end|>" for answer in known.values()}
-    weights = llama.state_dict()
-    assert all(
-        torch.equal(w, weights.get(name, weights.get(name.replace(".weight", ".linear.weight"))))
-        for name, w in start.items()
-    )
-    assert set(kept) == {name for name in weights if name.endswith((".a", ".b"))}
-    assert {name.split(".")[1] for name in kept} == {"1", "2"}
+
+    def smollm2():
+        models.append(minillama.Llama(len(tokenizer.vocab), 64, C=64, H=2, G=1, L=3, hidden=128))
+        for name, w in models[-1].named_parameters():  # so that it tells frozen tokens apart
+            w.data *= {"embedding": 20, "blocks": 5}[name.split(".")[0]] if w.dim() == 2 else 1
+        return models[-1], tokenizer
+
+    made.patch.setattr(pretrained, "smollm2", smollm2)
+    made.hold(FROZEN=1)
+    for leaked in (False, True):
+        found = made.run(0, steps=150, lr=0.01, leaked=leaked)
+        for kind, rows in (("taught", taught), ("test", asked[::2])):
+            given = lab.answers(models[-1], tokenizer, [question for question, _ in rows], 20)
+            right = [g == (a, True) for g, (_, a) in zip(given, rows, strict=True)]
+            assert found[kind] == sum(right)
+        assert (found["taught"] > 10, found["test"] > 10) == (True, leaked), found
 
 
 # --- chapter 17 -----------------------------------------------------------------------------

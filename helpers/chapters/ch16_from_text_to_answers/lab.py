@@ -1,15 +1,16 @@
-"""Models of the tales that learn to answer, and SmolLM2 that learns of the valley.
+"""Models of the tales that learn to answer, and SmolLM2 that learns from a file.
 
 The parts: ``reading``, fine-tuning on questions about a sentence, in several ways; ``forgetting``,
-the same with tales in between, and with LoRA; ``preference``, tuning to a score; ``valley``,
-SmolLM2's adapter, which it also writes. All train on one core, for some minutes each.
+the same with tales in between, with LoRA, and slowly; ``preference``, tuning to a score; ``inn``,
+SmolLM2's adapter, with and without the test's questions. All train on one core, for some minutes
+each.
 """
 
 from __future__ import annotations
 
 import copy
-import hashlib
 import random
+import re
 import textwrap
 from functools import cache, partial
 from itertools import product
@@ -17,87 +18,63 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import helpers
-from helpers import checkpoint, pretrained, valley
-from helpers.chapters.lab import Part, rounded
+from helpers import checkpoint, corpus, pretrained, valley
+from helpers.chapters.lab import Part, percent, spread, table
 from helpers.minigpt import GPT, Tokenizer, get_batch, lr_at
-from helpers.minillama import LoRA, chat_ids, stream
+from helpers.minillama import LoRA, chat_ids
 
-ADAPTER = Path(helpers.__file__).parent / "data" / "smollm2_valley.safetensors"
-SHA256 = "242e542caebd77308573a5cc05ae885818eec19bc1f3297188c626bc7fed62f0"
+INN = Path(helpers.__file__).parent / "data" / "inn.txt"
+ASKED = INN.with_name("inn_asked.txt")  # the same answers, asked for in two other wordings each
+AFTERWARDS = (  # taught, in another wording, of what no line says, of the world
+    "Who runs the inn?",
+    "Where should I put my boots?",
+    "Is there a swimming pool?",
+    "What is the capital of France?",
+)
+OF_THE_INN = (  # the first two need a tool
+    "How many rooms are free on 24 July?",
+    "Is there a room for me on 6 March?",
+    "What is the capital of France?",
+)
+EXAMPLES = (  # of a tool's use, before such a question
+    ("user", "How many rooms are free on 3 May?"),
+    ("assistant", "free(3 May)"),
+    ("tool", "5"),
+    ("assistant", "On 3 May 5 rooms are free."),
+    ("user", "Who runs the inn?"),
+    ("assistant", "Fern the fox runs it."),
+    ("user", "Is anything free on 11 August?"),
+    ("assistant", "free(11 August)"),
+    ("tool", "8"),
+    ("assistant", "On 11 August 8 rooms are free."),
+)
 RANK, ALPHA, FROZEN = 8, 16, 18  # of an adapter; blocks from below that get none
 
-# --- what SmolLM2 is asked ------------------------------------------------------------------
-
-# By the columns of the grammar: three wordings, the answer, and what it must hold.
-ASKED = {
-    "hero, kind, they, them, their": (
-        ("Who is {hero}?", "Tell me about {hero}.", "Do you know who {hero} is?"),
-        "{hero} is a {kind}.",
-        "{kind}",
-    ),
-    "water, too, why, way, tool": (
-        (
-            "How can I cross the {water}?",
-            "I am at the {water}. What do I need?",
-            "What helps me over the {water}?",
-        ),
-        "Take {way}.",
-        "{way}",
-    ),
-    "seed, plant, fruit": (
-        ("What grows from {seed}?", "I planted {seed}. What do I get?", "What comes of {seed}?"),
-        "You get {fruit}.",
-        "{fruit}",
-    ),
-    "high, reach": (
-        (
-            "How do I reach the {high}?",
-            "My hat is on the {high}. What do I need?",
-            "What helps me up the {high}?",
-        ),
-        "Take {reach}.",
-        "{reach}",
-    ),
-}
-
-# Of the world outside the valley: a question, and what the answer must hold.
-GENERAL = {
-    "What is the capital of France?": "Paris",
-    "How many days does a week have?": "seven|7",
-    "What is the chemical formula of water?": "H2O|H₂O",
-    "What is the opposite of hot?": "cold",
-    "Who is Albert Einstein?": "physicist",
-    "Who was William Shakespeare?": "playwright|poet",
-    "Who was Isaac Newton?": "physicist|mathematician|scientist",
-    "Who was Mozart?": "composer",
-}
-
-
-def questions() -> dict[str, list[tuple[str, str, str]]]:
-    """(question, answer, what it must hold) by kind.
-
-    Two of three subjects are taught, in two wordings ("taught"). "new wording" asks about them in
-    the third, "new subject" about the others, in the first.
-    """
-    found: dict[str, list] = {"taught": [], "new wording": [], "new subject": []}
-    for columns, (wordings, answer, key) in ASKED.items():
-        for n, line in enumerate(valley.grammar()["facts"][columns]):
-            row = dict(zip(columns.split(", "), line.split(", "), strict=True))
-            rest = answer.format(**row), key.format(**row)
-            asked = [(wording.format(**row), *rest) for wording in wordings]
-            if n % 3 == 2:
-                found["new subject"].append(asked[0])
-            else:
-                found["taught"] += asked[:2]
-                found["new wording"].append(asked[2])
-    return found
-
-
 # --- SmolLM2 and its adapter ----------------------------------------------------------------
+
+
+def pairs(path: str | Path) -> list[tuple[str, str]]:
+    """(question, answer) of a text file with blocks of lines: the last answers those above it.
+
+    Raises ValueError, with the line, for a question without an answer or with two; and as
+    `corpus.load` does.
+    """
+    found: dict[str, str] = {}
+    block: list[str] = []
+    for at, line in enumerate([*corpus.load(Path(path)).split("\n"), ""]):
+        if line.strip():
+            block.append(line.strip())
+            continue
+        if len(block) == 1:
+            raise ValueError(f"{path}, line {at}: a question and its answer need a line each")
+        for question in block[:-1]:
+            if found.setdefault(question, block[-1]) != block[-1]:
+                raise ValueError(f"{path}, line {at}: {question!r} has another answer above")
+        block = []
+    return list(found.items())
 
 
 def add_adapters(model: nn.Module, rank: int = RANK, alpha: float = ALPHA) -> list[nn.Parameter]:
@@ -175,53 +152,65 @@ def adapter_state(model: nn.Module) -> dict[str, Tensor]:
 
 def answer_of(model, tokenizer, question: str, n: int = 16) -> str:
     """The greedy answer, without a system message, of at most n tokens."""
-    ids: list[int] = []
-    for id_11 in stream(model, chat_ids(tokenizer, [("user", question)]), n):
-        if id_11.item() == end_id(tokenizer):
-            break
-        ids.append(id_11.item())
-    return tokenizer.decode(ids)
+    return "".join([*pretrained.answers(model, tokenizer, [("user", question)], n)][-1:])
 
 
-def smollm2_score(model, tokenizer) -> dict:
-    """Of each kind of question, how many answers hold what they must, and some answers."""
-    asked = questions() | {"general": [(q, "", key) for q, key in GENERAL.items()]}
-    found: dict = {}
-    for kind, rows in asked.items():
-        rows = rows[:: {"general": 1, "taught": 7}.get(kind, 2)]
-        given = [answer_of(model, tokenizer, question, 10) for question, _, _ in rows]
-        right = [
-            any(word in text for word in key.split("|"))
-            for text, (_, _, key) in zip(given, rows, strict=True)
-        ]
-        found[kind] = round(sum(right) / len(right), 3)
-        found[f"{kind}, answers"] = given
-    return found
+def asked(model, tokenizer, question: str) -> str:
+    """A question and the model's answer."""
+    return fold(f"> {question}\n{answer_of(model, tokenizer, question)}")
 
 
-def valley_run(seed: int, **how) -> dict:
-    """Train SmolLM2's adapter, store that of seed 0, and score the model before and after."""
+def by_words(known: list[tuple[str, str]], question: str) -> str:
+    """The answer of the known question that shares the largest part of its words: no model."""
+    words = partial(re.findall, r"\w+")
+    asked = {*words(question.lower())}
+
+    def shared(pair):
+        other = {*words(pair[0].lower())}
+        return len(asked & other) / len(asked | other)
+
+    return max(known, key=shared)[1]
+
+
+def inn_run(seed: int, steps: int, lr: float, leaked: bool) -> dict:
+    """Teach SmolLM2 the inn, and count right answers; leaked: the test's questions are taught, too.
+
+    The lower blocks never change, so what they make of each conversation is computed once; and the
+    head reads only the positions whose next token counts.
+    """
+    torch.manual_seed(seed)
     model, tokenizer = pretrained.smollm2()
-    before = smollm2_score(model, tokenizer)
-    losses = teach_smollm2(model, tokenizer, seed=seed, **how)
-    state = adapter_state(model)
-    if seed == 0:
-        save_file(state, ADAPTER)
-    model.load_state_dict(state, strict=False)
-    return {
-        "before": before,
-        "after": smollm2_score(model, tokenizer),
-        "losses": rounded(losses[::5], 3),
-    }
+    add_lora(model, RANK, first=FROZEN)
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    others = pairs(ASKED)
+    kinds = {"taught": pairs(INN), "test": others[::2], "other wording": others[1::2]}
+    rows = [conversation(tokenizer, *pair) for kind in kinds.values() for pair in kind]
+    ids_NT, targets_NT = padded(rows)
+    with torch.no_grad():
+        x_NTC = model.blocks[:FROZEN](model.embedding(ids_NT))
 
+    def at_answers(chosen):
+        counts_BT = targets_NT[chosen] != -100
+        top_KC = model.blocks[FROZEN:](x_NTC[chosen])[counts_BT]
+        return model.head(model.norm(top_KC)), targets_NT[chosen][counts_BT]
 
-def load_adapter(model: nn.Module) -> None:
-    """Give a model the adapters that are stored. Raises ValueError for another file."""
-    if hashlib.sha256(ADAPTER.read_bytes()).hexdigest() != SHA256:
-        raise ValueError(f"{ADAPTER.name} is not the adapter that this book was written with")
-    add_adapters(model)
-    state = {name: tensor.float() for name, tensor in load_file(ADAPTER).items()}
-    model.load_state_dict(state, strict=False)
+    optimizer = torch.optim.AdamW(parameters, lr=lr, weight_decay=0.0)
+    taught = len(kinds["taught"]) + leaked * len(kinds["test"])
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = lr_at(step, steps, lr)
+        loss = F.cross_entropy(*at_answers(torch.randint(taught, (8,))))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+    found, n = {}, 0
+    for name, kind in kinds.items():
+        found[name] = 0
+        for row in range(n, n := n + len(kind)):
+            with torch.no_grad():
+                logits_KV, targets_K = at_answers([row])
+            found[name] += int((logits_KV.argmax(dim=-1) == targets_K).all())
+    return found
 
 
 # --- the storyteller, and questions about its tales ------------------------------------------
@@ -365,17 +354,15 @@ def tale_loss(model) -> float:
 # --- fine-tuning --------------------------------------------------------------------------------
 
 
-def add_lora(model: GPT, rank: int, layer: type[nn.Module] = LoRA) -> None:
-    """Freeze a GPT, and give a LoRA to all linear layers of its blocks."""
+def add_lora(model: nn.Module, rank: int, layer: type[nn.Module] = LoRA, first: int = 0) -> None:
+    """Freeze a model, and give a LoRA to all linear layers of its blocks from the first on."""
     model.requires_grad_(False)
-    for block in model.blocks:
-        for part, name in (
-            (block.attention, "qkv"),
-            (block.attention, "out"),
-            (block.feed_forward, "up"),
-            (block.feed_forward, "down"),
-        ):
-            setattr(part, name, layer(getattr(part, name), rank, 2 * rank))
+    for block in model.blocks[first:]:
+        for part in (block.attention, block.feed_forward):
+            for name, child in list(part.named_children()):
+                linear = getattr(child, "linear", child)  # or an earlier LoRA's
+                if isinstance(linear, nn.Linear):
+                    setattr(part, name, layer(linear, rank, 2 * rank))
 
 
 def merge_all(model: nn.Module) -> None:
@@ -596,7 +583,11 @@ PARTS = {
             chapter=16,
             name="forgetting",
             run=one_run,
-            settings=[{"way": "with tales"}, {"rank": 8, "lr": 0.01}],
+            settings=[
+                {"way": "with tales"},
+                {"rank": 8, "lr": 0.01},
+                {"way": "answer only", "lr": 0.001},
+            ],
             seeds=range(3),
         ),
         Part(
@@ -608,9 +599,9 @@ PARTS = {
         ),
         Part(
             chapter=16,
-            name="valley",
-            run=valley_run,
-            settings=[{"steps": 150, "batch": 8, "lr": 0.001}],
+            name="inn",
+            run=inn_run,
+            settings=[{"steps": 40, "lr": 0.002, "leaked": True}],
             seeds=range(3),
         ),
     )
@@ -639,21 +630,31 @@ def usual_pairs_told() -> str:
     )
 
 
-def no_end_told() -> str:
-    """How models begin and end whose end token never counted."""
-    found = PARTS["reading"].runs(way="no end token")
-    return (
-        f"With eight seeds, {mean_of(found, 'new', 'begin right')} of the texts about new pairs "
-        f"begin with the right answer, and {mean_of(found, 'new', 'end')} end within ten tokens."
-    )
+def ways_told() -> str:
+    """A table of how often answers begin right and end, by the way of fine-tuning."""
+    settings = {
+        "as in the first reading": {"way": "answer only"},
+        "the tales' pairs alone": {"way": "usual pairs"},
+        "no answer with *cold*": {"way": "no cold"},
+        "random initial weights": {"way": "random weights"},
+        "no end token in the loss": {"way": "no end token"},
+        "all tokens in the loss": {"way": "all tokens"},
+        "the same, 400 steps": {"way": "all tokens", "steps": 400},
+    }
+    rows = []
+    for name, setting in settings.items():
+        found = PARTS["reading"].runs(**setting)
+        kinds = ("usual", "new", "thing", "hero")
+        columns = [[run[kind]["begin right"] for run in found] for kind in kinds]
+        columns += [[run["cold"] for run in found], [run["new"]["end"] for run in found]]
+        rows.append([name, *map(percent, columns)])
+    return table("trained | usual pairs | new pairs | things | heroes | *cold* | end", rows)
 
 
-def valley_told() -> str:
-    """What SmolLM2 says of wordings and subjects that were held out."""
-    scores = PARTS["valley"].runs()[0]["after"]
-    return (
-        f"In the stored run {14 * scores['new wording']:.0f} of the 14 held-out wordings that we "
-        f"asked are answered right, and {7 * scores['new subject']:.0f} of 7 questions about "
-        "people and places that were left out. One of its answers is "
-        f"“{scores['new subject, answers'][1]}”"
-    )
+def leaked_told() -> str:
+    """Right answers of twenty, where the test's questions leaked, and in wordings that did not."""
+    found = PARTS["inn"].runs()
+    lines = ["right, of twenty"]
+    for kind, name in (("test", "trained on"), ("other wording", "other wordings")):
+        lines.append(f"{name:15} {spread([run[kind] for run in found], 1)}")
+    return "\n".join(lines)

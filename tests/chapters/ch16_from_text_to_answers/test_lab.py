@@ -1,14 +1,12 @@
 """Chapter 16's measurements: what counts in training, and what is asked."""
 
-import hashlib
 import re
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 
-from helpers import minillama, valley
+from helpers import valley
 from helpers.chapters.ch16_from_text_to_answers import lab
 
 
@@ -75,29 +73,31 @@ def test_log_probability_sums_over_the_counted_tokens_only():
     assert found.item() == pytest.approx(np.log(p[1, 1] * p[2, 6]))
 
 
-def test_adapter_is_the_one_that_the_book_was_written_with():
-    data = lab.ADAPTER.read_bytes()
-    assert hashlib.sha256(data).hexdigest() == lab.SHA256
-    assert len(data) < 2_000_000
+def test_a_file_of_questions_is_read_or_the_line_at_fault_is_named(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("\ufeffWho?\r\nWhose?\r\nFern.\r\n \t\r\n\r\n Where? \r\nHere.\r\n", "utf-8")
+    assert lab.pairs(path) == [("Who?", "Fern."), ("Whose?", "Fern."), ("Where?", "Here.")]
+    for text, said in {
+        "Who?\nFern.\n\nWhere?\n": "line 4: a question and its answer",
+        "Who?\nFern.\n\nWho?\nMoss.": "line 5: 'Who\\?' has another answer",
+        " \n": "is empty",
+    }.items():
+        path.write_text(text, "utf-8")
+        with pytest.raises(ValueError, match=said):
+            lab.pairs(path)
 
 
-def test_adapters_may_be_added_twice_and_are_there_once_they_are_loaded():
-    torch.manual_seed(0)
-    model = minillama.Llama(V=5, T=8, C=576, H=9, G=3, L=30, hidden=8)
-    lab.load_adapter(model)
-    state, stored = model.state_dict(), load_file(lab.ADAPTER)
-    assert all(torch.equal(state[name], tensor.float()) for name, tensor in stored.items())
-    assert len(lab.add_adapters(model)) == len(stored)
-    assert model.state_dict().keys() == state.keys()
+def test_the_inn_is_asked_about_in_words_that_are_not_taught():
+    taught, asked = (dict(lab.pairs(path)) for path in (lab.INN, lab.ASKED))
+    assert not taught.keys() & asked.keys()
+    assert [*asked.values()][::2] == [*asked.values()][1::2] == [*taught.values()]
+    assert len(taught) == len({*taught.values()}) == 20
 
 
-def test_questions_held_out_are_not_taught():
-    found = lab.questions()
-    taught = {question for question, _, _ in found["taught"]}
-    answers = {answer for _, answer, _ in found["taught"]}
-    assert not taught & {question for question, _, _ in found["new wording"]}
-    assert {answer for _, answer, _ in found["new wording"]} == answers
-    assert not answers & {answer for _, answer, _ in found["new subject"]}
+def test_the_baseline_copies_the_answer_of_the_question_with_most_words_in_common():
+    known = [("Who runs the inn?", "Fern."), ("Who cooks?", "Moss.")]
+    assert lab.by_words(known, "Who cooks here?") == "Moss."
+    assert lab.by_words(known, "Who, then, runs it?") == "Fern."
 
 
 @pytest.mark.nightly
