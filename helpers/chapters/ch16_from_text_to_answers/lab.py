@@ -38,7 +38,7 @@ OF_THE_INN = (  # the first two need a tool
     "Is there a room for me on 6 March?",
     "What is the capital of France?",
 )
-EXAMPLES = (  # of a tool's use, before such a question
+TOOL_EXAMPLES = (  # of a tool's use, before such a question
     ("user", "How many rooms are free on 3 May?"),
     ("assistant", "free(3 May)"),
     ("tool", "5"),
