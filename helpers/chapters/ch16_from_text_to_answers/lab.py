@@ -113,42 +113,6 @@ def padded(rows: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     return pad(list(inputs)), pad(list(targets), padding_value=-100)
 
 
-def teach_smollm2(model, tokenizer, *, steps: int, batch: int, lr: float, seed: int) -> list[float]:
-    """Train adapters on what is taught; the loss of each step.
-
-    The lower blocks never change, so what they make of each conversation is computed once; and the
-    head reads only the positions whose next token counts.
-    """
-    torch.manual_seed(seed)
-    parameters = add_adapters(model)
-    rows = [conversation(tokenizer, q, a) for q, a, _ in questions()["taught"]]
-    ids_NT, targets_NT = padded(rows)
-    with torch.no_grad():
-        x_NTC = model.blocks[:FROZEN](model.embedding(ids_NT))
-    optimizer = torch.optim.AdamW(parameters, lr=lr, weight_decay=0.0)
-    losses = []
-    for step in range(steps):
-        optimizer.param_groups[0]["lr"] = lr_at(step, steps, lr)
-        chosen = torch.randint(len(rows), (batch,))
-        counts_BT = targets_NT[chosen] != -100
-        top_KC = model.blocks[FROZEN:](x_NTC[chosen])[counts_BT]
-        loss = F.cross_entropy(model.head(model.norm(top_KC)), targets_NT[chosen][counts_BT])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def adapter_state(model: nn.Module) -> dict[str, Tensor]:
-    """What the adapters of a model hold, in 16 bits."""
-    return {
-        name: p.detach().half()
-        for name, p in model.named_parameters()
-        if name.endswith((".a", ".b"))
-    }
-
-
 def answer_of(model, tokenizer, question: str, n: int = 16) -> str:
     """The greedy answer, without a system message, of at most n tokens."""
     return "".join([*pretrained.answers(model, tokenizer, [("user", question)], n)][-1:])
@@ -582,7 +546,7 @@ PARTS = {
             chapter=16,
             name="forgetting",
             run=one_run,
-            settings=[{"way": "with tales"}, {"rank": 8, "lr": 0.01}],
+            settings=[{"way": "with tales"}, {"rank": 8, "lr": 0.01}, {"lr": 0.001}],
             seeds=range(3),
         ),
         Part(
@@ -596,7 +560,7 @@ PARTS = {
             chapter=16,
             name="inn",
             run=inn_run,
-            settings=[{"steps": 40, "lr": 0.002, "leaked": True}],
+            settings=[{"steps": 40, "lr": 0.002, "leaked": leaked} for leaked in (False, True)],
             seeds=range(3),
         ),
     )
@@ -648,8 +612,9 @@ def ways_told() -> str:
 
 def leaked_told() -> str:
     """Right answers of twenty, where the test's questions leaked, and in wordings that did not."""
-    found = PARTS["inn"].runs()
-    lines = ["right, of twenty"]
-    for kind, name in (("test", "trained on"), ("other wording", "other wordings")):
-        lines.append(f"{name:15} {spread([run[kind] for run in found], 1)}")
+    clean, leaked = (PARTS["inn"].runs(leaked=way) for way in (False, True))
+    lines = ["right, of 20     test held out   test leaked"]
+    for kind in ("taught", "test", "other wording"):
+        shown = (spread([run[kind] for run in found], 1) for found in (clean, leaked))
+        lines.append("{:16} {:15} {}".format(kind, *shown))
     return "\n".join(lines)
