@@ -611,10 +611,13 @@ def ways_told() -> str:
 
 
 def leaked_told() -> str:
-    """Right answers of twenty, where the test's questions leaked, and in wordings that did not."""
-    clean, leaked = (PARTS["inn"].runs(leaked=way) for way in (False, True))
-    lines = ["right, of 20     test held out   test leaked"]
-    for kind in ("taught", "test", "other wording"):
-        shown = (spread([run[kind] for run in found], 1) for found in (clean, leaked))
-        lines.append("{:16} {:15} {}".format(kind, *shown))
+    """Right answers, where the test was held out, where it leaked, and copied without a model."""
+    others = pairs(ASKED)
+    kinds = {"taught": pairs(INN), "test": others[::2], "other wording": others[1::2]}
+    lines = [f"{'right, of 20':14}{'held out':12}{'leaked':12}by words"]
+    for name, kind in kinds.items():
+        found = [PARTS["inn"].runs(leaked=leaked) for leaked in (False, True)]
+        clean, leaked = (spread([run[name] for run in runs], 1) for runs in found)
+        copied = sum(by_words(kinds["taught"], asked) == answer for asked, answer in kind)
+        lines.append(f"{name:14}{clean:12}{leaked:12}{copied}")
     return "\n".join(lines)
