@@ -591,7 +591,7 @@ def usual_pairs_told() -> str:
 
 def ways_told() -> str:
     """A table of how often answers begin right and end, by the way of fine-tuning."""
-    settings = {
+    settings: dict[str, dict] = {
         "as in the first reading": {"way": "answer only"},
         "the tales' pairs alone": {"way": "usual pairs"},
         "no answer with *cold*": {"way": "no cold"},
