@@ -11,7 +11,7 @@ FORMULA = re.compile(r'data-tex="([^"]*)"[^>]*>(<mjx-container.*?</mjx-container
 SIGNS = """alpha α  approx ≈  bar ¯  beta β  cdot ⋅  cdots ⋯  cos cos  dots …  ell ℓ  eta η  exp exp
 gamma γ  hat ^  langle ⟨  le ≤  leftarrow ←  log log  lVert ‖  mid ∣  mu μ  nabla ∇  odot ⊙
 omega ω  partial ∂  rangle ⟩  rVert ‖  sigma σ  sin sin  softmax softmax  sum ∑  times ×  top ⊤
-varepsilon ε"""
+varepsilon ε  varphi φ"""
 SIGN_OF = dict(re.findall(r"(\S+) (\S+)", SIGNS))
 TEX = re.compile(
     r"\\begin\{(?P<begin>\w+)\}(?:\[[tbc]\])?(?:\{[lcr]+\})?|\\end\{(?P<end>\w+)\}|\\(?:left|right)\."
@@ -32,7 +32,8 @@ def source_signs(tex: str) -> Counter:
     said = []
     for found in TEX.finditer(strip_delimiters(tex)[0]):
         begin, end, sign, name, plain = found.groups()
-        said.append("[" if begin == "bmatrix" else "]" if end == "bmatrix" else "")
+        said.append({"bmatrix": "[", "pmatrix": "("}.get(begin, ""))
+        said.append({"bmatrix": "]", "pmatrix": ")"}.get(end, ""))
         said.append(sign or plain or (name and SIGN_OF[name]) or "")
     return letters("".join(said))
 
