@@ -6,19 +6,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from helpers.exercises import (
-    Wrong,
-    array,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numbers,
-    spoken,
-    values,
-    within,
-)
+from helpers import exercises as ex
 from helpers.exercises import check as check
 
 
@@ -51,7 +39,7 @@ def _rows(table, ids):
     return np.asarray(table)[ids % len(table)]
 
 
-near_misses(
+ex.near_misses(
     "01.1",
     _rows,
     _tables(),
@@ -97,7 +85,7 @@ def _not_gradient(found, ids, upstream, V) -> str:
     return "The right rows, but not the right numbers in them."
 
 
-near_misses(
+ex.near_misses(
     "01.2",
     _added,
     _tokens_of_rows(),
@@ -124,7 +112,7 @@ def _mean_before(x):
 
 def _without(mean: Callable, x):
     """A student's box, which gives a tensor for a tensor, and an array for anything else."""
-    values = numbers(x)
+    values = ex.numbers(x)
     if values.ndim != 3:
         raise ValueError(f"x must have the shape (B, T, C), got {values.shape}")
     values = values - mean(values)
@@ -140,7 +128,7 @@ BUGS: dict[str, tuple[str, Callable]] = {
         ("Dan", "mean over the tokens of the sentence", lambda x: x.mean(axis=1, keepdims=True)),
     )
 }
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "01.3",
     BUGS,
     "Poke a single number of a block of zeros. In which sentences, tokens and columns does the "
@@ -152,21 +140,21 @@ NUMBERS = {"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "
 MORE = {"twice": 2} | {f"{word} times": number for word, number in NUMBERS.items()}
 
 
-@exercise("01.4")
+@ex.exercise("01.4")
 def _size(answer, times="five", more="twice") -> None:
-    size = array(answer, (3,), "The answer (B, T, C)")
-    if (size < 1).any() or not close(size, size.round()):
-        raise Wrong("B, T and C are whole numbers, at least 1.")
+    size = ex.array(answer, (3,), "The answer (B, T, C)")
+    if (size < 1).any() or not ex.close(size, size.round()):
+        raise ex.Wrong("B, T and C are whole numbers, at least 1.")
     b, t, c = (int(n) for n in size.round())
     a_reads, c_reads, d_reads = c, b * t, t * c
     summary = f"Here an output of A reads {a_reads} numbers, of C {c_reads}, of D {d_reads}"
     if d_reads != NUMBERS[times] * a_reads:
-        raise Wrong(f"{summary}: D reads {d_reads / a_reads:g} times as many as A.")
+        raise ex.Wrong(f"{summary}: D reads {d_reads / a_reads:g} times as many as A.")
     if c_reads != MORE[more] * d_reads:
-        raise Wrong(f"{summary}: C reads {c_reads / d_reads:g} times as many as D.")
+        raise ex.Wrong(f"{summary}: C reads {c_reads / d_reads:g} times as many as D.")
 
 
-values(
+ex.values(
     "01.4",
     lambda rng: {"times": rng.choice([*NUMBERS]), "more": rng.choice([*MORE])},
     lambda times, more: (4 * MORE[more], NUMBERS[times], 4),
@@ -177,15 +165,15 @@ values(
 )
 
 
-@exercise("01.5")
+@ex.exercise("01.5")
 def _optimizer(answer) -> None:
     start = np.linspace(-1, 1, 24, dtype=np.float32).reshape(8, 3)
-    kind, settings, is_of_table = within(answer, "optimizer", start)
+    kind, settings, is_of_table = ex.within(answer, "optimizer", start)
     made = getattr(torch.optim, str(kind), None)
     if not (isinstance(made, type) and issubclass(made, torch.optim.Optimizer)):
-        raise Wrong(f"An optimiser is asked for, this is {kind}.")
+        raise ex.Wrong(f"An optimiser is asked for, this is {kind}.")
     if not is_of_table:
-        raise Wrong("The optimiser should be given the parameters that your function receives.")
+        raise ex.Wrong("The optimiser should be given the parameters that your function receives.")
     table = torch.nn.Parameter(torch.tensor(start))
     optimizer = made([{**settings, "params": [table]}], lr=settings["lr"])  # type: ignore[call-arg]
     places = [table.detach().clone()]
@@ -196,15 +184,15 @@ def _optimizer(answer) -> None:
         places.append(table.detach().clone())
     _, first, second = places
     if torch.equal(second[3], first[3]):
-        raise Wrong(
+        raise ex.Wrong(
             "With this optimiser row 3 stays where it is in the second step: the claim holds. "
             "What would move a number although its gradient is now 0?"
         )
     if not torch.isfinite(second).all():
-        raise Wrong("The table holds nan or inf after two steps.")
+        raise ex.Wrong("The table holds nan or inf after two steps.")
 
 
-explanation(
+ex.explanation(
     "01.6",
     "An id only says which row to fetch; with the new numbering each word fetches the row of "
     "another word. The rows themselves are as good as before. So nothing needs to be trained: "
@@ -215,7 +203,7 @@ explanation(
     "Move each row to the new id of its word.",
 )
 
-spoken(
+ex.spoken(
     "01.4",
     "Which of B, T and C did your two equations leave open, and why?",
     "C: the first fixes T, the second only the ratio of B to C.",

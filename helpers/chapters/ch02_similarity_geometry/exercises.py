@@ -3,17 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import (
-    Wrong,
-    array,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numbers,
-    spoken,
-    unpacked,
-)
+from helpers import exercises as ex
 from helpers.exercises import check as check
 
 NAMES = ("brook", "river", "pond", "lake", "sand")
@@ -49,7 +39,7 @@ def _not_cosines(found, query, table) -> str:
     return "The shape is right, the numbers are not."
 
 
-near_misses(
+ex.near_misses(
     "02.1",
     _cosines,
     _queries(),
@@ -99,7 +89,7 @@ def _not_distances(found, dots) -> str:
     return "The shape is right, the numbers are not."
 
 
-near_misses(
+ex.near_misses(
     "02.2",
     _distances,
     _dot_products(),
@@ -129,7 +119,7 @@ BUGS = {
     "Cleo": ("divided by squared lengths", lambda x: _gram(x / _lengths(x) ** 2)),
     "Dan": ("centred the rows' cloud first", lambda x: _gram(_unit(x - x.mean(axis=0)))),
 }
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "02.3",
     BUGS,
     "Make each mistake on purpose and compare.",
@@ -138,16 +128,16 @@ which_bug = diagnosis(
 )
 
 
-@exercise("02.4")
+@ex.exercise("02.4")
 def _three_winners(answer) -> None:
-    query = array(answer, (2,), "The place (x, y)")
+    query = ex.array(answer, (2,), "The place (x, y)")
     if np.abs(query).max() > 11.5:
-        raise Wrong(
+        raise ex.Wrong(
             "This place is outside the map, which ends at 11.5 to each side. "
             "(x, y) is asked for, not angle and length."
         )
     if not np.linalg.norm(query) > 0:
-        raise Wrong("The origin has no direction, so cosine cannot name anything there.")
+        raise ex.Wrong("The origin has no direction, so cosine cannot name anything there.")
     dots, lengths = POINTS @ query, np.linalg.norm(POINTS, axis=1)
     by_measure = {
         "dot": dots,
@@ -157,44 +147,46 @@ def _three_winners(answer) -> None:
     for measure, likeness in by_measure.items():
         first, second = np.sort(likeness)[:-3:-1]
         if first - second < 1e-9 * np.abs(likeness).max():
-            raise Wrong(f"By {measure} two words are level here. Step off the border.")
+            raise ex.Wrong(f"By {measure} two words are level here. Step off the border.")
     named = {measure: NAMES[int(x.argmax())] for measure, x in by_measure.items()}
     said = ", ".join(f"{word} by {measure}" for measure, word in named.items())
     if len(set(named.values())) < 3:
-        raise Wrong(f"Here the measures name {said}: not three different words.")
+        raise ex.Wrong(f"Here the measures name {said}: not three different words.")
     if "pond" in named.values():
-        raise Wrong(f"Three different words, but pond is one of them: {said}.")
+        raise ex.Wrong(f"Three different words, but pond is one of them: {said}.")
 
 
-@exercise("02.5")
+@ex.exercise("02.5")
 def _push(answer) -> None:
     request = "Give a tuple of two: the rows, and the vector that is subtracted."
-    rows, push = map(numbers, unpacked(answer, 2, request))
+    rows, push = map(ex.numbers, ex.unpacked(answer, 2, request))
     if rows.ndim != 2 or len(rows) < 3:
-        raise Wrong(f"rows should have shape (N, C) with at least three rows, not {rows.shape}.")
+        raise ex.Wrong(f"rows should have shape (N, C) with at least three rows, not {rows.shape}.")
     if push.shape != rows.shape[1:]:
-        raise Wrong(f"c should have shape {rows.shape[1:]}, it has {push.shape}.")
+        raise ex.Wrong(f"c should have shape {rows.shape[1:]}, it has {push.shape}.")
     if not (np.isfinite(rows).all() and np.isfinite(push).all()):
-        raise Wrong("All numbers should be finite.")
+        raise ex.Wrong("All numbers should be finite.")
     if not push.any():
-        raise Wrong("c is zero: nothing is subtracted.")
+        raise ex.Wrong("c is zero: nothing is subtracted.")
     before, after = (_nearest_to_first(x) for x in (rows, rows - push))
     if before == after:
-        raise Wrong(f"Row {before} is nearest to row 0 before and after. Move the origin closer.")
+        raise ex.Wrong(
+            f"Row {before} is nearest to row 0 before and after. Move the origin closer."
+        )
 
 
 def _nearest_to_first(rows: Float[np.ndarray, "N C"]) -> int:
     lengths = np.linalg.norm(rows, axis=1)
     if (lengths <= 1e-9 * lengths.max()).any():
-        raise Wrong("A row of zeros, before or after, has no direction and so no cosine.")
+        raise ex.Wrong("A row of zeros, before or after, has no direction and so no cosine.")
     cosines = (rows[1:] @ rows[0]) / lengths[1:] / lengths[0]
     first, second = np.sort(cosines)[:-3:-1]
     if first - second < 1e-9:
-        raise Wrong("Two rows are equally near to row 0, before or after: no one is nearest.")
+        raise ex.Wrong("Two rows are equally near to row 0, before or after: no one is nearest.")
     return int(cosines.argmax()) + 1
 
 
-explanation(
+ex.explanation(
     "02.6",
     "With two numbers, subtracting the mean and dividing by the deviation leaves only the sign "
     "of x − y, so any data, random points too, fall into the same two places. The two clumps "
@@ -204,7 +196,7 @@ explanation(
     "So the two places are made by LayerNorm and say nothing about species.",
 )
 
-spoken(
+ex.spoken(
     "02.3",
     "How did you tell your second student from your third?",
     "A property that one matrix has: ones on the diagonal, symmetry, columns of length 1.",

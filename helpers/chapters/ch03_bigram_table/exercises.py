@@ -8,20 +8,8 @@ import numpy as np
 import torch
 
 from helpers import bigram, numerics
+from helpers import exercises as ex
 from helpers.chapters.ch03_bigram_table.lab import descend, tales
-from helpers.exercises import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numbers,
-    spoken,
-    unpacked,
-)
 from helpers.exercises import check as check
 
 IDS = [0, 1, 2, 0, 1, 0, 2, 2, 1, 0, 1, 1, 0, 1, 3]  # token 3 only ends the text
@@ -41,10 +29,10 @@ def _shares(ids, V, add: float = 0):
 def _not_shares(found, ids, V) -> str:
     right = _shares(ids, V)
     if ids == OTHER_IDS:
-        row = next(token for token in range(V) if not close(found[token], right[token]))
+        row = next(token for token in range(V) if not ex.close(found[token], right[token]))
         seen = "does not come there" if row > 1 else "comes there, with others after it"
         return f"{ON_ONE_TEXT} row {row} is off; token {row} {seen}.".format(ids=ids, V=V)
-    if close(found[:3], right[:3]):
+    if ex.close(found[:3], right[:3]):
         off = f"it sums to {found[3].sum():g}"
         return f"Only the row of the token that nothing follows is off: {off}."
     sums = found.sum(axis=1)
@@ -54,7 +42,7 @@ def _not_shares(found, ids, V) -> str:
 
 
 ON_ONE_TEXT = "Right on one text. But for ids={ids} and V={V}"
-near_misses(
+ex.near_misses(
     "03.1",
     _shares,
     [(IDS, len(set(IDS))), (OTHER_IDS, OTHER_SIZE)],
@@ -106,7 +94,7 @@ def _not_gradient(found, table, ids) -> str:
     return "The shape is right, the numbers are not. What does one pair add, and to which row?"
 
 
-near_misses(
+ex.near_misses(
     "03.2",
     _gradient,
     [(np.random.default_rng(5).standard_normal((4, 4)), IDS)],
@@ -155,7 +143,7 @@ BUGS = {
     "Cleo": ("stopped after ten steps", _ten_steps),
     "Dan": ("divided by the grand total", lambda c: c / c.sum()),
 }
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "03.3",
     BUGS,
     "Make each mistake on purpose and compare. Which of the tables would change if you took more "
@@ -165,11 +153,11 @@ which_bug = diagnosis(
 )
 
 
-@exercise("03.4")
+@ex.exercise("03.4")
 def _rate(answer) -> None:
-    rate = float(numbers(answer))
+    rate = float(ex.numbers(answer))
     if not 0 < rate < np.inf:
-        raise Wrong(f"A learning rate is positive and finite, not {rate:g}.")
+        raise ex.Wrong(f"A learning rate is positive and finite, not {rate:g}.")
     text = tales()
     gap, at_half = (
         text.gap(descend(text.zeros, text.share, text.rows, some, STEPS))
@@ -178,30 +166,32 @@ def _rate(answer) -> None:
     if gap < GOAL:
         return
     if at_half < gap:
-        raise Wrong(f"It ends {gap:.3g} nats above the floor, and jumps about: too large a rate.")
-    raise Wrong(f"It ends {gap:.3g} nats above the floor, still falling: too small a rate.")
+        raise ex.Wrong(
+            f"It ends {gap:.3g} nats above the floor, and jumps about: too large a rate."
+        )
+    raise ex.Wrong(f"It ends {gap:.3g} nats above the floor, still falling: too small a rate.")
 
 
-@exercise("03.5")
+@ex.exercise("03.5")
 def _row_constant(answer) -> None:
-    table = array(answer, (3, 3), "The table")
+    table = ex.array(answer, (3, 3), "The table")
     p = numerics.softmax(table)
-    if close(table, bigram.ABC_TABLE):
-        raise Wrong("These are the probabilities. The table asked for holds logits.")
-    if not close(p, bigram.ABC_TABLE, 1e-4):
+    if ex.close(table, bigram.ABC_TABLE):
+        raise ex.Wrong("These are the probabilities. The table asked for holds logits.")
+    if not ex.close(p, bigram.ABC_TABLE, 1e-4):
         row = int(np.abs(p - bigram.ABC_TABLE).max(axis=1).argmax())
-        raise Wrong(
+        raise ex.Wrong(
             f"Softmax of row {'ABC'[row]} gives {', '.join(f'{x:.3f}' for x in p[row])}, "
             "not the rule of the chain."
         )
     if not table[0, 1] < table[1, 1]:
-        raise Wrong(
+        raise ex.Wrong(
             f"The probabilities are right, but W[A, B] = {table[0, 1]:.2f} is not below "
             f"W[B, B] = {table[1, 1]:.2f}."
         )
 
 
-explanation(
+ex.explanation(
     "03.6",
     "There is no bug: one single pair that was never seen in training has probability 0, and "
     "its surprise, minus log 0, is infinite, which makes the mean infinite however well all "
@@ -214,40 +204,40 @@ explanation(
 )
 
 
-@exercise("03.7")
+@ex.exercise("03.7")
 def _(answer):
     ids, batch, context = 100 + 7 * torch.arange(20) % 20, 400, 8  # no two alike
     both = "Return two tensors, the windows and their targets."
-    x, y = unpacked(call(answer, ids, batch, context), 2, both)
-    again = numbers(unpacked(call(answer, ids, batch, context), 2, both)[0])
-    x = array(x, (batch, context), "The tensor of windows")
-    y = array(y, (batch, context), "The tensor of targets")
+    x, y = ex.unpacked(ex.call(answer, ids, batch, context), 2, both)
+    again = ex.numbers(ex.unpacked(ex.call(answer, ids, batch, context), 2, both)[0])
+    x = ex.array(x, (batch, context), "The tensor of windows")
+    y = ex.array(y, (batch, context), "The tensor of targets")
     if not np.isin(np.concatenate([x, y]), ids).all():
-        raise Wrong("There are numbers in it that the text does not have. Are these its tokens?")
+        raise ex.Wrong("There are numbers in it that the text does not have. Are these its tokens?")
     is_same, tokens = np.array_equal(x, again), ids.numpy()
     x, y = (np.argsort(tokens)[np.searchsorted(np.sort(tokens), part)] for part in (x, y))
     if (np.diff(x, axis=1) != 1).any():
-        raise Wrong("A window is a run of the text; yours are not.")
+        raise ex.Wrong("A window is a run of the text; yours are not.")
     if (y == x).all():
-        raise Wrong("The targets are what was read. They should lie one token later.")
+        raise ex.Wrong("The targets are what was read. They should lie one token later.")
     if (y != x + 1).any():
-        raise Wrong("Each target is the token after the one that was read; yours are not.")
+        raise ex.Wrong("Each target is the token after the one that was read; yours are not.")
     starts = set(x[:, 0].tolist())
     if len(starts) == 1:
-        raise Wrong("All windows are the same. Draw a position for each of them.")
+        raise ex.Wrong("All windows are the same. Draw a position for each of them.")
     if is_same:
-        raise Wrong("Two batches are the same. Draw the positions at random.")
+        raise ex.Wrong("Two batches are the same. Draw the positions at random.")
     if lacking := set(range(len(ids) - context)) - starts:
-        raise Wrong(
+        raise ex.Wrong(
             f"Of {len(ids)} tokens the windows that begin at {sorted(lacking)} never come. Which "
             "are the first and the last position at which a window and its targets fit?"
         )
     at, often = Counter(x[:, 0].tolist()).most_common(1)[0]
     if often > 80:  # of 400, where 33 are to be expected
-        raise Wrong(f"Of {batch} windows {often} begin at {at}. Each should be equally likely.")
+        raise ex.Wrong(f"Of {batch} windows {often} begin at {at}. Each should be equally likely.")
 
 
-spoken(
+ex.spoken(
     "03.3",
     "Take a row of one of your tables. How did it come out of the counts?",
     "By which sum it was divided: of a row, a column or all; softmax belongs after logits.",

@@ -7,20 +7,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from helpers import exercises as ex
 from helpers import minigpt
-from helpers.exercises import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numeric_near_misses,
-    spoken,
-    unpacked,
-)
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
@@ -52,7 +40,7 @@ def _tokens():
         yield size * rng.standard_normal(shape) + 1, gamma, beta, 1e-3
 
 
-near_misses(
+ex.near_misses(
     "04.1",
     _affine(),
     _tokens(),
@@ -103,7 +91,7 @@ def _run_batch_norm(function, *case):
     request = (
         "Give three things back, the output, the new running mean and the new running variance."
     )
-    return unpacked(call(function, *case), 3, request)
+    return ex.unpacked(ex.call(function, *case), 3, request)
 
 
 MOMENTA = {
@@ -111,7 +99,7 @@ MOMENTA = {
     "has forgotten all earlier batches.": lambda momentum: 1,
     "keeps a share of momentum and should keep the rest.": lambda momentum: 1 - momentum,
 }
-near_misses(
+ex.near_misses(
     "04.2",
     _batch_norm,
     _batches(),
@@ -159,7 +147,7 @@ BUGS = {
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "04.3",
     BUGS,
     "Which sums along rows and columns must be 0? Where both fit, make each mistake on purpose and "
@@ -195,7 +183,7 @@ def _half_way(eps, part):
     }
 
 
-numeric_near_misses(
+ex.numeric_near_misses(
     "04.4",
     _half_way,
     lambda rng: {
@@ -209,20 +197,20 @@ numeric_near_misses(
 )
 
 
-@exercise("04.5")
+@ex.exercise("04.5")
 def _far_out(answer) -> None:
-    x = array(answer, (16,), "The vector")
+    x = ex.array(answer, (16,), "The vector")
     if np.ptp(x) == 0:
-        raise Wrong("All numbers are equal: after the norm all are 0.")
+        raise ex.Wrong("All numbers are equal: after the norm all are 0.")
     largest = np.abs(_layer_norm(x)).max()
     if largest <= 3.5:
         message = f"The largest number after LayerNorm has size {largest:.2f}."
         if np.abs(_layer_norm(x, eps=0.0)).max() > 3.5:
             message += " The proportions are right, but the numbers are so small that ε decides."
-        raise Wrong(message)
+        raise ex.Wrong(message)
 
 
-explanation(
+ex.explanation(
     "04.6",
     "A child has only one number, so its mean is that number itself, and what is left after "
     "subtracting it is 0. Every child comes out as 0, tall or short: all differences in height "
@@ -258,17 +246,17 @@ def _long_texts():
 
 def _without_leak(function, x):
     """The result, if no output moves when later tokens change."""
-    found = array(call(function, x.copy()), x.shape, "The result")
+    found = ex.array(ex.call(function, x.copy()), x.shape, "The result")
     for t in range(len(x) - 1):
         poked = x.copy()
         poked[t + 1 :] = x.std() * np.random.default_rng(t).standard_normal(poked[t + 1 :].shape)
-        after = array(call(function, poked), x.shape, "The result")
-        if not close(after[: t + 1], found[: t + 1], 1e-9):
-            raise Wrong("It leaks: when later tokens change, earlier outputs move.")
+        after = ex.array(ex.call(function, poked), x.shape, "The result")
+        if not ex.close(after[: t + 1], found[: t + 1], 1e-9):
+            raise ex.Wrong("It leaks: when later tokens change, earlier outputs move.")
     return found
 
 
-near_misses(
+ex.near_misses(
     "04.7",
     _of_the_past(),
     _long_texts(),
@@ -324,7 +312,7 @@ piece(
     },
 )
 
-spoken(
+ex.spoken(
     "04.4",
     "How did you get from your part to σ, and why does ε matter there?",
     "Squared and solved for σ²; at this σ the variance is about as small as ε.",

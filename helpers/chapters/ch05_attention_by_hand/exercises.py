@@ -4,20 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from helpers import exercises as ex
 from helpers import numerics
-from helpers.exercises import (
-    Wrong,
-    array,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numbers,
-    spoken,
-    unpacked,
-    values,
-)
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
@@ -47,12 +35,12 @@ def _not_weights(found, query, keys) -> str:
     scores = keys @ query
     if not np.isclose(found.sum(), 1):
         return f"The weights should sum to 1; yours sum to {found.sum():.3f}."
-    if (found < 0).any() or close(found, scores / scores.sum()):
+    if (found < 0).any() or ex.close(found, scores / scores.sum()):
         return "These are scores divided by their sum. Did you take exponentials?"
     return "The weights sum to 1 but are not those of softmax(q·k / √D)."
 
 
-near_misses(
+ex.near_misses(
     "05.1",
     _weights,
     [(q[0], k) for q, k, _ in _examples((1, 5, 9, 1), (1, 7, 8, 2))],
@@ -78,7 +66,7 @@ def _attend(q, k, v, *, root=None, axis=-1):
     return softmax(scores, axis=axis) @ v
 
 
-near_misses(
+ex.near_misses(
     "05.2",
     numerics.attention,
     _examples((4, 6, 9, 2), (5, 7, 8, 3)),
@@ -115,7 +103,7 @@ BUGS = {
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "05.3",
     BUGS,
     "Make each mistake on purpose and compare.",
@@ -155,20 +143,20 @@ def _two_words(rng):
     }
 
 
-@exercise("05.4")
+@ex.exercise("05.4")
 def _setting(answer, first="fox", second="stream", least=0.95, most=1.0, **_) -> None:
-    angle, length = array(answer, (2,), "The answer (angle, length)")
+    angle, length = ex.array(answer, (2,), "The answer (angle, length)")
     query = length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
     weights = softmax(KEYS @ query / np.sqrt(2))
     a, b = weights[WORDS.index(first)], weights[WORDS.index(second)]
     if abs(a - b) > 0.02:
-        raise Wrong(f"Here {first} gets {a:.3f} and {second} {b:.3f}: {abs(a - b):.3f} apart.")
+        raise ex.Wrong(f"Here {first} gets {a:.3f} and {second} {b:.3f}: {abs(a - b):.3f} apart.")
     if not least <= a + b <= most:
         only = "only " if a + b < least else ""
-        raise Wrong(f"They are level, but together they take {only}{a + b:.3f}.")
+        raise ex.Wrong(f"They are level, but together they take {only}{a + b:.3f}.")
 
 
-values(
+ex.values(
     "05.4",
     _two_words,
     _angle_and_length,
@@ -184,25 +172,27 @@ values(
 )
 
 
-@exercise("05.5")
+@ex.exercise("05.5")
 def _self_reading(answer) -> None:
-    x = numbers(answer)
+    x = ex.numbers(answer)
     if x.ndim != 2 or len(x) < 2:
-        raise Wrong(f"Give an array of shape (T, D) with at least two tokens, not {x.shape}.")
+        raise ex.Wrong(f"Give an array of shape (T, D) with at least two tokens, not {x.shape}.")
     if len(x) > MAX_TOKENS:
-        raise Wrong(f"{len(x):,} tokens; a few suffice, at most {MAX_TOKENS:,} are taken.")
+        raise ex.Wrong(f"{len(x):,} tokens; a few suffice, at most {MAX_TOKENS:,} are taken.")
     if not np.isfinite(x).all():
-        raise Wrong("The embeddings should be finite numbers.")
+        raise ex.Wrong("The embeddings should be finite numbers.")
     x = x / max(np.abs(x).max(), 1e-300)  # the claim does not depend on the scale
     scores = x @ x.T
     if (scores.max(axis=1) > np.diag(scores) * (1 + 1e-9) + 1e-12).any():
         return
     if np.allclose(np.linalg.norm(x, axis=1), np.linalg.norm(x[0])):
-        raise Wrong("All your vectors are equally long; then the claim holds. What if they differ?")
-    raise Wrong("Here every token still reads itself most. Which of them could another outdo?")
+        raise ex.Wrong(
+            "All your vectors are equally long; then the claim holds. What if they differ?"
+        )
+    raise ex.Wrong("Here every token still reads itself most. Which of them could another outdo?")
 
 
-explanation(
+ex.explanation(
     "05.6",
     "For one query the bias adds the same constant q·b to every score of its row, and softmax "
     "ignores a constant of the row: it cancels. The weights sum to 1 before and after, so they "
@@ -222,13 +212,13 @@ def _sources(rng):
     return {"title": "Read one token", "wanted": wanted, "which": "token to read", "order": order}
 
 
-@exercise("05.7")
+@ex.exercise("05.7")
 def _previous_token(answer, order=(None, 0, 1, 2, 3), **_) -> None:
-    q, k, v = map(numbers, unpacked(answer, 3, "Give the three arrays as a tuple (q, k, v)."))
+    q, k, v = map(ex.numbers, ex.unpacked(answer, 3, "Give the three arrays as a tuple (q, k, v)."))
     if q.ndim != 2 or q.shape != k.shape or len(q) != 5:
-        raise Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
+        raise ex.Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
     if not np.array_equal(v, np.eye(5)):
-        raise Wrong("v should be the 5 by 5 identity matrix.")
+        raise ex.Wrong("v should be the 5 by 5 identity matrix.")
     output = numerics.attention(q, k, v)
     off = [
         0 if at is None else np.abs(row - v[at]).max()
@@ -239,13 +229,13 @@ def _previous_token(answer, order=(None, 0, 1, 2, 3), **_) -> None:
     token = int(np.argmax(off))
     most = int(output[token].argmax())
     if most != order[token]:
-        raise Wrong(f"Token {token} reads token {most} most.")
-    raise Wrong(
+        raise ex.Wrong(f"Token {token} reads token {most} most.")
+    raise ex.Wrong(
         f"Token {token} reads the right one, but only with weight {output[token, most]:.5f}."
     )
 
 
-values(
+ex.values(
     "05.7",
     _sources,
     lambda order=(0, 0, 1, 2, 3), **_: (30 * np.eye(5)[[*order]], np.eye(5), np.eye(5)),
@@ -258,7 +248,7 @@ values(
     which="token before",
 )
 
-spoken(
+ex.spoken(
     "05.4",
     "How did you find your angle, and what is the length for?",
     "Perpendicular to the difference of the keys, towards them; the length sets their share.",

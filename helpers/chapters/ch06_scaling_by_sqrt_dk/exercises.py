@@ -2,22 +2,11 @@
 
 import numpy as np
 
-from helpers.exercises import (
-    Wrong,
-    array,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numeric_near_misses,
-    spoken,
-    unpacked,
-)
+from helpers import exercises as ex
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
-near_misses(
+ex.near_misses(
     "06.1",
     lambda D, sigma: sigma**2 * D**0.5,
     [(50, 0.5), (64, 1.0), (7, 3.0)],
@@ -45,12 +34,12 @@ def _not_jacobian(found, scores, divisor) -> str:
     right = _jacobian(scores, divisor)
     if not np.allclose(found.sum(axis=0), 0, atol=1e-6):
         return "Each column should sum to 0, since the weights always sum to 1; yours do not."
-    if found[0, 0] and close(found * (right[0, 0] / found[0, 0]), right):
+    if found[0, 0] and ex.close(found * (right[0, 0] / found[0, 0]), right):
         return "Right up to a factor, the same everywhere. What does the chain rule add?"
     return "The columns sum to 0, as they should, but the numbers are not right."
 
 
-near_misses(
+ex.near_misses(
     "06.2",
     _jacobian,
     # The root of the number of scores must differ from the divisor, or one passes as the other.
@@ -80,7 +69,7 @@ BUGS = {
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "06.3",
     BUGS,
     "Work out the divisor that each mistake makes, and compare what it gives with the whole array "
@@ -111,7 +100,7 @@ def _spread(C, D):
     }
 
 
-numeric_near_misses(
+ex.numeric_near_misses(
     "06.4",
     _spread,
     lambda rng: {"C": 8 * rng.randint(3, 40), "D": rng.choice([16, 81, 144, 400, 625, 1296])},
@@ -122,26 +111,26 @@ numeric_near_misses(
 )
 
 
-@exercise("06.5")
+@ex.exercise("06.5")
 def _counterexample(answer) -> None:
-    q, k = unpacked(answer, 2, "Give the two vectors as a tuple (q, k).")
-    q, k = array(q, (64,), "q"), array(k, (64,), "k")
+    q, k = ex.unpacked(answer, 2, "Give the two vectors as a tuple (q, k).")
+    q, k = ex.array(q, (64,), "q"), ex.array(k, (64,), "k")
     for name, vector in (("q", q), ("k", k)):
         if abs(vector.mean()) > 1e-6:
-            raise Wrong(f"The entries of {name} have mean {vector.mean():.3f}, not 0.")
+            raise ex.Wrong(f"The entries of {name} have mean {vector.mean():.3f}, not 0.")
         if abs(vector.var() - 63 / 64) < 1e-6:
-            raise Wrong(
+            raise ex.Wrong(
                 f"The variance of {name} is 63/64. To make it 1 you divided by n − 1 = 63, as "
                 "torch does unless told otherwise; here the variance divides by n."
             )
         if abs(vector.var() - 1) > 1e-6:
-            raise Wrong(f"The entries of {name} have variance {vector.var():.3f}, not 1.")
+            raise ex.Wrong(f"The entries of {name} have variance {vector.var():.3f}, not 1.")
     score = q @ k / 8
     if score < 7:
-        raise Wrong(f"Mean and variance are as asked, but q·k/√64 is {score:.2f}.")
+        raise ex.Wrong(f"Mean and variance are as asked, but q·k/√64 is {score:.2f}.")
 
 
-explanation(
+ex.explanation(
     "06.6",
     "The standard deviation of the total grows as the root of the number of dice, but the range"
     " of possible totals grows in proportion to it. So the ratio of the two shrinks, and totals"
@@ -153,7 +142,7 @@ explanation(
     "In the same way scores spread as √D, while the largest possible one grows as D.",
 )
 
-spoken(
+ex.spoken(
     "06.4",
     "Where do your two widths come in, and with which powers?",
     "C adds up in each entry (−1/2); D adds products of two entries, each with σ (−1/4).",

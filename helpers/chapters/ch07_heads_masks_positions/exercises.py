@@ -7,21 +7,8 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 
+from helpers import exercises as ex
 from helpers import minigpt
-from helpers.exercises import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numbers,
-    spoken,
-    unpacked,
-    values,
-)
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 from helpers.numerics import softmax
@@ -30,13 +17,13 @@ Tokens = Float[np.ndarray, "T C"]
 
 
 def _mask_of(function, new: int, total: int):
-    mask = numbers(call(function, new, total))
+    mask = ex.numbers(ex.call(function, new, total))
     if mask.shape == (new, total) and not np.isin(mask, (0, 1)).all():
-        raise Wrong("A mask holds True and False (or 1 and 0) only, not scores.")
+        raise ex.Wrong("A mask holds True and False (or 1 and 0) only, not scores.")
     return mask
 
 
-near_misses(
+ex.near_misses(
     "07.1",
     lambda n, T: np.tri(T)[T - n :],
     [(4, 4), (2, 5), (1, 6), (1, 1), (3, 4)],
@@ -113,7 +100,7 @@ def _tokens_and_weights():
         yield rng.standard_normal((T, C)), *(rng.standard_normal((4, C, C)) / C**0.25), H
 
 
-near_misses(
+ex.near_misses(
     "07.2",
     _heads,
     _tokens_and_weights(),
@@ -143,7 +130,7 @@ BUGS = {
         ("Dan", "root of C"),
     )
 }
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "07.3",
     BUGS,
     "Compute the first token's output by hand: it reads only itself, so the divisor is no matter "
@@ -164,18 +151,18 @@ def scores_by_distance(query: Float[np.ndarray, " D"]) -> Float[np.ndarray, "32"
     return (q * np.conj(key * np.exp(-1j * angles))).real.sum(axis=1)
 
 
-@exercise("07.4")
+@ex.exercise("07.4")
 def _so_far_back(answer, back=5) -> None:
     one_line = np.shape(answer) in ((1, 8), (8, 1))
-    query = array(answer, np.shape(answer) if one_line else (8,), "The query")
+    query = ex.array(answer, np.shape(answer) if one_line else (8,), "The query")
     scores = scores_by_distance(query.ravel())
     best = int(scores.argmax())
     if scores.max() - np.delete(scores, best).max() <= 1e-6 * np.abs(scores).max():
-        raise Wrong("No single position scores highest with this query.")
+        raise ex.Wrong("No single position scores highest with this query.")
     if scores.argmin() == back:
-        raise Wrong("This query scores lowest where it should score highest.")
+        raise ex.Wrong("This query scores lowest where it should score highest.")
     if best != back:
-        raise Wrong(f"With this query the key {best} back scores highest.")
+        raise ex.Wrong(f"With this query the key {best} back scores highest.")
 
 
 def _turned_back(back):
@@ -185,7 +172,7 @@ def _turned_back(back):
     return np.concatenate([a + b, a - b])
 
 
-values(
+ex.values(
     "07.4",
     lambda rng: {"back": rng.randint(2, 25)},
     _turned_back,
@@ -203,25 +190,25 @@ def _two_layers(x: Tokens) -> Tokens:
     return x
 
 
-@exercise("07.5")
+@ex.exercise("07.5")
 def _counterexample(answer) -> None:
     shape = np.shape(answer)
     if len(shape) != 2 or shape[0] != 3 or shape[1] < 1:
-        raise Wrong(f"x should have shape (3, D), yours has {shape}.")
-    x = array(answer, shape, "x")
-    if close(x[0], x[1]):
-        raise Wrong("The first two rows are alike, so exchanging them changes nothing.")
+        raise ex.Wrong(f"x should have shape (3, D), yours has {shape}.")
+    x = ex.array(answer, shape, "x")
+    if ex.close(x[0], x[1]):
+        raise ex.Wrong("The first two rows are alike, so exchanging them changes nothing.")
     if np.abs(x).max() > 1e3:
-        raise Wrong("These numbers are so large that nothing can be told from the result.")
+        raise ex.Wrong("These numbers are so large that nothing can be told from the result.")
     moved = np.abs(_two_layers(x)[-1] - _two_layers(x[[1, 0, 2]])[-1]).max()
     if moved <= 0.01:
-        raise Wrong(
+        raise ex.Wrong(
             f"Exchanging the first two rows moves the third by {moved:.1g}, not enough. How much "
             "does the third token read of the other two, and how much do those two differ?"
         )
 
 
-explanation(
+ex.explanation(
     "07.6",
     "The person does not take anything back either: the first words stay as they were said, and"
     " the correction is appended to them, which a model that only appends can do word for word."
@@ -252,11 +239,11 @@ def _step(x, keys, values, W_Q, W_K, W_V, *, itself=True, root=None):
 def _run_step(function, *case):
     """Keys, values and output; the output may be of shape (1, D)."""
     request = "Return the three things as a tuple (output, keys, values)."
-    output, keys, values = unpacked(call(function, *case), 3, request)
-    return keys, values, numbers(output).ravel()
+    output, keys, values = ex.unpacked(ex.call(function, *case), 3, request)
+    return keys, values, ex.numbers(output).ravel()
 
 
-near_misses(
+ex.near_misses(
     "07.7",
     _step,
     _new_tokens(),
@@ -367,7 +354,7 @@ piece(
     },
 )
 
-spoken(
+ex.spoken(
     "07.4",
     "Why is your query turned that way, and not the other?",
     "Scores depend on the difference of two positions; it points where that key has turned to.",

@@ -7,20 +7,8 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 
+from helpers import exercises as ex
 from helpers import minigpt
-from helpers.exercises import (
-    Wrong,
-    array,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numeric_near_misses,
-    spoken,
-    unpacked,
-    values,
-)
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 from helpers.variants import FeedForward
@@ -53,7 +41,7 @@ def _deviation(x, y):
     return (x + y).std(axis=-1, keepdims=True)
 
 
-near_misses(
+ex.near_misses(
     "08.1",
     lambda x, y: _normalised(x + y),
     _pairs(),
@@ -109,7 +97,7 @@ def _networks():
         yield x, W1, rng.standard_normal(N), W2, rng.standard_normal(C)
 
 
-near_misses(
+ex.near_misses(
     "08.2",
     lambda x, W1, b1, W2, b2: _relu(x @ W1 + b1) @ W2 + b2,
     _networks(),
@@ -146,7 +134,7 @@ BUGS = {
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "08.3",
     BUGS,
     "Look at the mean and at the sum of squares of each row and of each column.",
@@ -207,7 +195,7 @@ def _goal(rng):
     return {"goal": f"{how} {times} times their RMS", "times": size}
 
 
-numeric_near_misses(
+ex.numeric_near_misses(
     "08.4",
     _kept,
     _goal,
@@ -217,26 +205,26 @@ numeric_near_misses(
 )
 
 
-@exercise("08.5")
+@ex.exercise("08.5")
 def _counterexample(answer) -> None:
-    W = array(answer, (3, 3), "The matrix W")
+    W = ex.array(answer, (3, 3), "The matrix W")
     if np.abs(W).max() > 1e6:
-        raise Wrong("Beside numbers of a million and more the 1 of x is lost in rounding.")
-    if close(W, 0):
-        raise Wrong("With W = 0 nothing is added, and the sum is x itself.")
+        raise ex.Wrong("Beside numbers of a million and more the 1 of x is lost in rounding.")
+    if ex.close(W, 0):
+        raise ex.Wrong("With W = 0 nothing is added, and the sum is x itself.")
     smallest = np.linalg.svd(np.eye(3) + W, compute_uv=False)[-1]
     if smallest > 1e-14 * (1 + np.abs(W).max()):  # more than rounding makes of 0
         if np.linalg.matrix_rank(W) < 3:
-            raise Wrong(
+            raise ex.Wrong(
                 "Your W loses something, but x + xW still tells every two inputs apart: it is the "
                 "sum that has to lose it."
             )
-        raise Wrong("From x + xW one can still compute x, whatever x is.")
+        raise ex.Wrong("From x + xW one can still compute x, whatever x is.")
     if not W.all():
-        raise Wrong("The sum loses something. But there is a 0 in your W: find one without.")
+        raise ex.Wrong("The sum loses something. But there is a 0 in your W: find one without.")
 
 
-explanation(
+ex.explanation(
     "08.6",
     "The other parts were trained together with the network and rely on it, so without it they "
     "are worse than they could be. Compare with a model that was trained without the network "
@@ -247,16 +235,16 @@ explanation(
 )
 
 
-@exercise("08.7")
+@ex.exercise("08.7")
 def _largest(answer, p=1, q=1, **_) -> None:
-    answer = unpacked(answer, 4, "Give the four arrays as a tuple (W1, b1, W2, b2).")
+    answer = ex.unpacked(answer, 4, "Give the four arrays as a tuple (W1, b1, W2, b2).")
     width = np.shape(answer[0])[-1] if np.ndim(answer[0]) == 2 else 0
     if width > 3:
-        raise Wrong(f"{width} hidden neurons; three are allowed.")
+        raise ex.Wrong(f"{width} hidden neurons; three are allowed.")
     shapes = ((2, width), (width,), (width, 1), (1,))
     names = ("W1", "b1", "W2", "b2")
     W1, b1, W2, b2 = (
-        array(part, shape, name) for part, shape, name in zip(answer, shapes, names, strict=True)
+        ex.array(part, shape, name) for part, shape, name in zip(answer, shapes, names, strict=True)
     )
     small = np.random.default_rng(87).uniform(-5, 5, (200, 2))
     x = np.concatenate([small, 1e6 * small])  # a bias may shift what is small, not every number
@@ -265,14 +253,16 @@ def _largest(answer, p=1, q=1, **_) -> None:
     off = np.abs(found - x.max(axis=1)) > 1e-6 * np.maximum(1, np.abs(x).max(axis=1))
     if not off.any():
         return
-    if close(found, x.min(axis=1)):
-        raise Wrong("This is the smaller of the two.")
+    if ex.close(found, x.min(axis=1)):
+        raise ex.Wrong("This is the smaller of the two.")
     if not off[: len(small)].any():
-        raise Wrong("Right for small numbers only: try (−1,000,000, −2,000,000).")
-    if close(found, np.maximum(x.max(axis=1), 0)) or not off[(x > 0).all(axis=1)].any():
-        raise Wrong("Right where both are positive. ReLU deletes what is negative: try (−1, −2).")
+        raise ex.Wrong("Right for small numbers only: try (−1,000,000, −2,000,000).")
+    if ex.close(found, np.maximum(x.max(axis=1), 0)) or not off[(x > 0).all(axis=1)].any():
+        raise ex.Wrong(
+            "Right where both are positive. ReLU deletes what is negative: try (−1, −2)."
+        )
     a, b = x[off.argmax()] / [p, q]
-    raise Wrong(f"For ({a:.2f}, {b:.2f}) it gives {found[off.argmax()]:.3f}.")
+    raise ex.Wrong(f"For ({a:.2f}, {b:.2f}) it gives {found[off.argmax()]:.3f}.")
 
 
 def _multiples(rng):
@@ -280,7 +270,7 @@ def _multiples(rng):
     return {"p": p, "q": q, "a": f"{p}a", "b": f"{q}b"}
 
 
-values(
+ex.values(
     "08.7",
     _multiples,
     lambda p=1, q=1, **_: (
@@ -319,7 +309,7 @@ piece(
     },
 )
 
-spoken(
+ex.spoken(
     "08.7",
     "Which of your three neurons are at work for a = 1, b = 2?",
     "One holds the difference and is silent below 0; two carry a number through by its sign.",

@@ -4,21 +4,8 @@ import numpy as np
 import torch.nn.functional as F
 from jaxtyping import Float
 
+from helpers import exercises as ex
 from helpers import minigpt
-from helpers.exercises import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numbers,
-    numeric_near_misses,
-    spoken,
-    unpacked,
-)
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
@@ -50,7 +37,7 @@ def _pre_block(x, norm_1, attention, norm_2, feed_forward):
     return h + feed_forward(norm_2(h))
 
 
-near_misses(
+ex.near_misses(
     "09.1",
     _pre_block,
     _blocks(),
@@ -92,7 +79,7 @@ def _fraction(order, a, n):
     return (1 + a) ** -n if order == "post" else 1 / (1 + n * a)
 
 
-near_misses(
+ex.near_misses(
     "09.2",
     _fraction,
     [
@@ -126,7 +113,7 @@ near_misses(
 def _rates(function, lr, warm_up):
     """The rate at each step, a little beyond the warm-up."""
     steps = range(2 * warm_up + 3)
-    return [array(call(function, step, lr, warm_up), (), "The rate") for step in steps]
+    return [ex.array(ex.call(function, step, lr, warm_up), (), "The rate") for step in steps]
 
 
 def _ramp(*, late: int = 0, over: int = 0):
@@ -135,12 +122,12 @@ def _ramp(*, late: int = 0, over: int = 0):
 
 
 def _no_ramp(rates, lr, warm_up) -> str:
-    if close(rates[-1], lr, 1e-7):
+    if ex.close(rates[-1], lr, 1e-7):
         return "It ends at the right rate, but is not the straight ramp that is asked."
     return f"With lr={lr} and warm_up={warm_up} yours ends at {rates[-1]:.4g}."
 
 
-near_misses(
+ex.near_misses(
     "09.3",
     _ramp(),
     [(0.01, 5), (0.003, 1), (0.001, 0)],
@@ -170,7 +157,7 @@ BUGS = {
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "09.4",
     BUGS,
     "Look at the mean and the squares of each row, of the output and of what it differs by from x.",
@@ -215,7 +202,7 @@ def _stack(rng):
     return {"blocks": blocks, "outputs": 2 * blocks, "square": rng.choice([*SQUARES])}
 
 
-numeric_near_misses(
+ex.numeric_near_misses(
     "09.5",
     _left,
     _stack,
@@ -227,25 +214,25 @@ numeric_near_misses(
 )
 
 
-@exercise("09.6")
+@ex.exercise("09.6")
 def _forgets(answer) -> None:
-    parts = answer if isinstance(answer, tuple | list) else list(numbers(answer))
-    s, t = unpacked(parts, 2, "Give the two vectors as a tuple (s, t).")
-    s, t = array(s, (3,), "s"), array(t, (3,), "t")
+    parts = answer if isinstance(answer, tuple | list) else list(ex.numbers(answer))
+    s, t = ex.unpacked(parts, 2, "Give the two vectors as a tuple (s, t).")
+    s, t = ex.array(s, (3,), "s"), ex.array(t, (3,), "t")
     if min(s.std(), t.std()) < 1e-6:
-        raise Wrong("A vector whose entries are all alike has no norm without ε.")
+        raise ex.Wrong("A vector whose entries are all alike has no norm without ε.")
     apart = np.linalg.norm(np.cross(s, t)) / np.linalg.norm(s) / np.linalg.norm(t)
     if apart < 1e-6:
         if s @ t < 0:
-            raise Wrong("One points against the other, and so do their norms.")
-        raise Wrong("One is a multiple of the other: they differ in length only.")
+            raise ex.Wrong("One points against the other, and so do their norms.")
+        raise ex.Wrong("One is a multiple of the other: they differ in length only.")
     if (
         np.abs(_normalised(s) - _normalised(t)).max() > 1e-3 * apart
     ):  # as alike as they are, or nearly
-        raise Wrong("Their norms differ. Which step of the norm comes before the division?")
+        raise ex.Wrong("Their norms differ. Which step of the norm comes before the division?")
 
 
-explanation(
+ex.explanation(
     "09.7",
     "The stream of pre-norm is never normalised and grows about like the root of the depth; it is "
     "post-norm whose stream has RMS 1. In pre-norm only the copy that each sub-layer reads has "
@@ -314,7 +301,7 @@ piece(
     },
 )
 
-spoken(
+ex.spoken(
     "09.5",
     "Where does your number of blocks come in?",
     "Two outputs a block; each norm shrinks what was there by one factor, and factors multiply.",

@@ -9,27 +9,15 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
+from helpers import exercises as ex
 from helpers import minigpt
-from helpers.exercises import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosis,
-    exercise,
-    near_misses,
-    numeric_near_misses,
-    spoken,
-    unpacked,
-    within,
-)
 from helpers.exercises import check as check
 
 WIDTHS = (100, 400, 100, 400, 100, 400, 100)
 TIMES = {"hundredfold": 100, "thousandfold": 1000, "millionfold": 10**6}  # of exercise 4
 
 
-near_misses(
+ex.near_misses(
     "10.1",
     lambda fan_in, fan_out: (6 / (fan_in + fan_out)) ** 0.5,
     [(64, 256), (300, 300), (10, 2)],
@@ -55,11 +43,11 @@ near_misses(
 
 def _above_uniform(function, V, C, std):
     """By how much the loss is above that of equal probabilities, in units of what is expected."""
-    loss = float(array(call(function, V, C, std), (), "The result"))
+    loss = float(ex.array(ex.call(function, V, C, std), (), "The result"))
     return (loss - math.log(V)) / (C * std**2 / 2)
 
 
-near_misses(
+ex.near_misses(
     "10.2",
     lambda V, C, std: math.log(V) + C * std**2 / 2,
     [(61, 64, 0.125), (1000, 768, 0.02), (50, 16, 0.1)],
@@ -115,7 +103,7 @@ BUGS = {
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "10.3",
     BUGS,
     "Work out by what factor each mistake changes the RMS in each layer.",
@@ -146,7 +134,7 @@ def _grows(layers, width, grown):
     }
 
 
-numeric_near_misses(
+ex.numeric_near_misses(
     "10.4",
     _grows,
     lambda rng: {
@@ -162,17 +150,17 @@ numeric_near_misses(
 )
 
 
-@exercise("10.5")
+@ex.exercise("10.5")
 def _nothing_comes_out(answer) -> None:
-    W, x = unpacked(answer, 2, "Give W and x as a tuple (W, x).")
-    W, x = array(W, (4, 4), "W"), array(x, (4,), "x")
-    if not close(np.abs(W), 0.5, 1e-9):
-        raise Wrong("Every entry of W should be +0.5 or -0.5.")
+    W, x = ex.unpacked(answer, 2, "Give W and x as a tuple (W, x).")
+    W, x = ex.array(W, (4, 4), "W"), ex.array(x, (4,), "x")
+    if not ex.close(np.abs(W), 0.5, 1e-9):
+        raise ex.Wrong("Every entry of W should be +0.5 or -0.5.")
     if not np.abs(x).max() > 1e-6:
-        raise Wrong("x should not be 0, nor as good as 0.")
+        raise ex.Wrong("x should not be 0, nor as good as 0.")
     left = np.linalg.norm(W @ x) / np.linalg.norm(x)
     if left > 1e-6:
-        raise Wrong(f"The output is {left:.2g} times as large as the input; it should vanish.")
+        raise ex.Wrong(f"The output is {left:.2g} times as large as the input; it should vanish.")
 
 
 WHEN = {
@@ -191,38 +179,40 @@ WHEN = {
 PRODUCT = "gradient of W"  # of which two it is the product
 
 
-@exercise("10.6")
+@ex.exercise("10.6")
 def _zero_start(answer) -> None:
     names = ["first false step", *WHEN, PRODUCT]
     if not isinstance(answer, dict) or set(answer) != set(names):
-        raise Wrong(f"Give a dictionary with the entries {', '.join(names)}.")
+        raise ex.Wrong(f"Give a dictionary with the entries {', '.join(names)}.")
     number = re.search(r"\d+", str(answer["first false step"]))
     step = number.group() if number else ""
     if step not in ("1", "2", "3", "4", "5"):
-        raise Wrong("The first false step should be one of the numbers 1 to 5.")
+        raise ex.Wrong("The first false step should be one of the numbers 1 to 5.")
     if step in "12":
-        raise Wrong(f"Step ({step}) is right: W starts at 0, and what it makes is 0.")
+        raise ex.Wrong(f"Step ({step}) is right: W starts at 0, and what it makes is 0.")
     if step in "45":
-        raise Wrong(f"Before step ({step}) there is one already that does not follow.")
+        raise ex.Wrong(f"Before step ({step}) there is one already that does not follow.")
     for part, (right, advice) in WHEN.items():
         if _moment(answer[part], part) != right:
-            raise Wrong(f"{part}: it is not so. {advice}")
+            raise ex.Wrong(f"{part}: it is not so. {advice}")
     factors = sorted(re.findall(r"\b[ghwy](?![a-z])", str(answer[PRODUCT]).lower()))
     if len(factors) != 2:
-        raise Wrong(f"{PRODUCT}: give two of g, h, W and y.")
+        raise ex.Wrong(f"{PRODUCT}: give two of g, h, W and y.")
     if factors != ["g", "h"]:
-        raise Wrong(f"{PRODUCT}: nudge one entry of W. By what does y move, and what does g say?")
+        raise ex.Wrong(
+            f"{PRODUCT}: nudge one entry of W. By what does y move, and what does g say?"
+        )
 
 
 def _moment(said: object, part: str) -> str:
     """Which of "step 1", "step 2" and "never" is meant, from any way to write it."""
     found = re.findall(r"never|[12](?!\d)|first|second", str(said).lower())
     if len(found) != 1:
-        raise Wrong(f'{part}: say "step 1", "step 2" or "never".')
+        raise ex.Wrong(f'{part}: say "step 1", "step 2" or "never".')
     return {"never": "never", "1": "step 1", "first": "step 1"}.get(found[0], "step 2")
 
 
-@exercise("10.7")
+@ex.exercise("10.7")
 def _(answer):
     for L in (8, 2):
         _initialised(answer, L)
@@ -230,40 +220,42 @@ def _(answer):
 
 def _initialised(answer, L):
     sizes = {"V": 200, "T": 64, "C": 64, "H": 4, "L": L}
-    is_same, found = within(answer, "initialised", sizes)
+    is_same, found = ex.within(answer, "initialised", sizes)
     if not is_same:
-        raise Wrong("Return the model that you were given.")
+        raise ex.Wrong("Return the model that you were given.")
     for name, of_book in minigpt.GPT(**sizes).named_parameters():
-        parameter = array(found[name], tuple(of_book.shape), name)
+        parameter = ex.array(found[name], tuple(of_book.shape), name)
         adds = name.endswith(("out.weight", "down.weight"))
         if name.endswith("bias"):
             if parameter.any():
-                raise Wrong(f"{name} is a bias and begins at 0.")
+                raise ex.Wrong(f"{name} is a bias and begins at 0.")
         elif "norm" in name:
             if (parameter != 1).any():
-                raise Wrong(f"{name} scales a norm and stays 1.")
+                raise ex.Wrong(f"{name} scales a norm and stays 1.")
         else:
             root = (2 * L) ** 0.5 if adds else 1.0
             _hold_to_std(f"With L = {L}, {name}", parameter.std(), 0.02 / root, root)
             if np.abs(parameter).max() < 2.5 * 0.02 / root:
-                raise Wrong(f"The numbers of {name} should be drawn from a normal distribution.")
+                raise ex.Wrong(f"The numbers of {name} should be drawn from a normal distribution.")
 
 
 def _hold_to_std(name, found, wanted, root):
     if abs(found / wanted - 1) < 0.1:
         return
     if abs(found / wanted / root - 1) < 0.1:
-        raise Wrong(
+        raise ex.Wrong(
             f"{name} adds to the residual stream: {found:.3f} is too large by √(2L) = {root:g}."
         )
     if abs(found / wanted * root - 1) < 0.1:
-        raise Wrong(f"{name} has {found:.4f}. Is it 2L or its root by which you divide?")
+        raise ex.Wrong(f"{name} has {found:.4f}. Is it 2L or its root by which you divide?")
     if abs(found / wanted**0.5 - 1) < 0.1:
-        raise Wrong(f"{name} has {found:.3f}, the root of {wanted:g}: is 0.02 a variance to you?")
-    raise Wrong(f"{name} has the standard deviation {found:.4f}, not {wanted:.4g}.")
+        raise ex.Wrong(
+            f"{name} has {found:.3f}, the root of {wanted:g}: is 0.02 a variance to you?"
+        )
+    raise ex.Wrong(f"{name} has the standard deviation {found:.4f}, not {wanted:.4g}.")
 
 
-spoken(
+ex.spoken(
     "10.4",
     "How did you get from the growth of your stack to one layer?",
     "A root of the order of the layers, then √(width · σ²/2), as ReLU keeps half the square.",

@@ -6,19 +6,8 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
+from helpers import exercises as ex
 from helpers import minigpt
-from helpers.exercises import (
-    Wrong,
-    array,
-    close,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    numbers,
-    spoken,
-    unpacked,
-)
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
@@ -36,7 +25,7 @@ def _probabilities(logits, temperature, top_k):
     return _softmax(_kept(logits, top_k) / temperature)
 
 
-near_misses(
+ex.near_misses(
     "11.1",
     _probabilities,
     [
@@ -74,7 +63,7 @@ def _parameters(V, C, L, *, biases=1, of_norm=2, last=1, tables=2):
     return L * (12 * C**2 + 9 * C * biases + 2 * C * of_norm) + C * of_norm * last + tables * V * C
 
 
-near_misses(
+ex.near_misses(
     "11.2",
     _parameters,
     [(61, 128, 4), (50, 64, 2), (100, 32, 3)],
@@ -105,7 +94,7 @@ BUGS = {  # at temperature 0.5 and with the 3 likeliest
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "11.3",
     BUGS,
     "Look at the ratio of the two largest: at temperature T it is e to the difference of their "
@@ -131,7 +120,7 @@ def _slope(stretch: float) -> Callable:
     return lambda w: stretch * np.array([1.0, 0.5, 4.0]) * (np.asarray(w) - [1.0, -2.0, 0.5])
 
 
-near_misses(
+ex.near_misses(
     "11.4",
     _trained,
     [
@@ -168,25 +157,27 @@ near_misses(
 )
 
 
-@exercise("11.5")
+@ex.exercise("11.5")
 def _loss_and_hits(answer) -> None:
-    p, q, came = map(numbers, unpacked(answer, 3, "Give the tuple (p, q, came)."))
+    p, q, came = map(ex.numbers, ex.unpacked(answer, 3, "Give the tuple (p, q, came)."))
     if p.ndim != 2 or p.shape != q.shape:
-        raise Wrong(f"p and q should have one shape (T, V); yours have {p.shape} and {q.shape}.")
-    came = array(came, (len(p),), "came")
+        raise ex.Wrong(f"p and q should have one shape (T, V); yours have {p.shape} and {q.shape}.")
+    came = ex.array(came, (len(p),), "came")
     if not ((came == came.round()) & (came >= 0) & (came < p.shape[1])).all():
-        raise Wrong(f"came should hold whole numbers from 0 to {p.shape[1] - 1}.")
+        raise ex.Wrong(f"came should hold whole numbers from 0 to {p.shape[1] - 1}.")
     for name, table in (("p", p), ("q", q)):
-        if not (table >= 0).all() or not close(table.sum(axis=1), 1.0):
-            raise Wrong(f"Each row of {name} should hold probabilities that sum to 1.")
+        if not (table >= 0).all() or not ex.close(table.sum(axis=1), 1.0):
+            raise ex.Wrong(f"Each row of {name} should hold probabilities that sum to 1.")
     at = np.arange(len(p)), came.astype(int)
     with np.errstate(divide="ignore"):
         losses = [-np.log(table[at]).mean() for table in (p, q)]
     hits = [_hits(table, came.astype(int), tie=table is p) for table in (p, q)]
     if not losses[0] < losses[1] - 1e-9:
-        raise Wrong(f"p should have the lower loss; p has {losses[0]:.3f} and q {losses[1]:.3f}.")
+        raise ex.Wrong(
+            f"p should have the lower loss; p has {losses[0]:.3f} and q {losses[1]:.3f}."
+        )
     if not hits[0] < hits[1]:
-        raise Wrong(f"q should be right more often; p is right {hits[0]} times and q {hits[1]}.")
+        raise ex.Wrong(f"q should be right more often; p is right {hits[0]} times and q {hits[1]}.")
 
 
 def _hits(table: Float[np.ndarray, "T V"], came, *, tie: bool) -> int:
@@ -197,7 +188,7 @@ def _hits(table: Float[np.ndarray, "T V"], came, *, tie: bool) -> int:
     return int((table[at] > least).sum())
 
 
-explanation(
+ex.explanation(
     "11.6",
     "So low a loss can only be that of the training text: the model has learned the diary by "
     "heart, every page of it. What it knows of language shows in the loss on a validation text "
@@ -216,7 +207,7 @@ def toy_model(V: int, context: int) -> Callable:
     """A model whose next token is the sum of all it reads, modulo V."""
 
     def logits_of(ids: object) -> Float[np.ndarray, "T V"]:
-        row = numbers(ids)
+        row = ex.numbers(ids)
         if row.ndim != 1 or not 1 <= len(row) <= context:
             raise ValueError(f"the model reads 1 to {context} tokens in a row, got {row.shape}")
         return np.eye(V)[row.cumsum().astype(int) % V]
@@ -233,7 +224,7 @@ def _generated(logits_of, ids, n, context, *, seen=None, row=-1):
     return tokens
 
 
-near_misses(
+ex.near_misses(
     "11.7",
     _generated,
     [
@@ -302,7 +293,7 @@ piece(
     },
 )
 
-spoken(
+ex.spoken(
     "11.3",
     "Which of your students did you find first, and by which numbers?",
     "The ratio of the two largest, e to their difference over T; or how many are not 0.",

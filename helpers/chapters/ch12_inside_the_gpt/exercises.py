@@ -3,16 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import (
-    Wrong,
-    array,
-    diagnosis,
-    exercise,
-    explanation,
-    near_misses,
-    spoken,
-    unpacked,
-)
+from helpers import exercises as ex
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
@@ -28,7 +19,7 @@ def _diagonal(weights, back: int, start: int = 0):
     return np.diagonal(weights, -back, axis1=1, axis2=2)[:, start:]
 
 
-near_misses(
+ex.near_misses(
     "12.1",
     lambda weights: _diagonal(weights, 1).mean(axis=1),
     [(_weights(seed, H, T),) for seed, H, T in ((1, 3, 5), (2, 1, 8), (3, 4, 2))],
@@ -51,7 +42,7 @@ near_misses(
     numpy=True,
 )
 
-near_misses(
+ex.near_misses(
     "12.2",
     lambda weights, n: _diagonal(weights, n - 1, 1).mean(axis=1),
     [
@@ -93,7 +84,7 @@ BUGS = {
 }
 
 
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "12.3",
     BUGS,
     "Make each mistake yourself, with zeros in other columns, and compare.",
@@ -114,7 +105,7 @@ def _exchanged(x_here, x_there, position):
     return x
 
 
-near_misses(
+ex.near_misses(
     "12.4",
     _exchanged,
     _vectors(),
@@ -141,28 +132,28 @@ def _left_out(w, v, token: int):
     return w[kept] @ v[kept] / w[kept].sum()
 
 
-@exercise("12.5")
+@ex.exercise("12.5")
 def _counterexample(answer) -> None:
-    w, v = unpacked(answer, 2, "Give the two as a tuple (weights, values).")
-    w, v = array(w, (3,), "weights"), array(v, (3, 2), "values")
+    w, v = ex.unpacked(answer, 2, "Give the two as a tuple (weights, values).")
+    w, v = ex.array(w, (3,), "weights"), ex.array(v, (3, 2), "values")
     if (w <= 0).any() or abs(w.sum() - 1) > 1e-5:
-        raise Wrong("The three weights should be positive and sum to 1.")
+        raise ex.Wrong("The three weights should be positive and sum to 1.")
     if w[0] < 0.9 - 1e-6:
-        raise Wrong("The first weight should be nine tenths at least.")
+        raise ex.Wrong("The first weight should be nine tenths at least.")
     size = np.abs(v).max()
     first, second = (np.abs(w @ v - _left_out(w, v, token)).max() for token in (0, 1))
     if first > 1e-5 * max(size, 1e-12):
-        raise Wrong(f"Leaving the first token out changes the output, by {first:.2g}.")
+        raise ex.Wrong(f"Leaving the first token out changes the output, by {first:.2g}.")
     if second <= 1e-9 * max(size, 1e-12):
-        raise Wrong("Leaving the second token out changes nothing, either.")
+        raise ex.Wrong("Leaving the second token out changes nothing, either.")
     if second <= 100 * first:
-        raise Wrong(
+        raise ex.Wrong(
             "Leaving the second token out changes the output by too little to be told from "
             "rounding: make it larger."
         )
 
 
-explanation(
+ex.explanation(
     "12.6",
     "In a GPT the position of 'it' cannot read 'tired', which comes later, so the same attention "
     "would be there if the sentence went on with 'wide'. An attention pattern only shows where a "
@@ -175,7 +166,7 @@ explanation(
     "changes.",
 )
 
-spoken(
+ex.spoken(
     "12.3",
     "How could you tell “zeros after the matrix” without computing anything?",
     "Two of its columns are 0 and no column of the others is, since W_O mixes what is left of the "

@@ -5,15 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 from helpers import corpus, minillama
-from helpers.exercises import (
-    Wrong,
-    call,
-    exercise,
-    explanation,
-    near_misses,
-    numeric_near_misses,
-    spoken,
-)
+from helpers import exercises as ex
 from helpers.exercises import check as check
 
 EIGHT = [
@@ -39,7 +31,7 @@ def _joined(ids: Sequence, pair: tuple, new: int, *, step: int = 2, most: int = 
     return out
 
 
-near_misses(
+ex.near_misses(
     "13.1",
     _joined,
     [
@@ -135,23 +127,23 @@ WRONG_MERGED = {
 WORDS_AND_RANKS = [(word, {pair: i for i, pair in enumerate(merges)}) for word, merges in WORDS]
 
 
-@exercise("13.2")
+@ex.exercise("13.2")
 def _merged(answer) -> None:
     for word, rank in WORDS_AND_RANKS:
-        found = call(answer, word, rank)
+        found = ex.call(answer, word, rank)
         if not isinstance(found, list) or not all(isinstance(token, bytes) for token in found):
-            raise Wrong("Return a list of tokens, each of them of the type bytes, as b'wi' is.")
+            raise ex.Wrong("Return a list of tokens, each of them of the type bytes, as b'wi' is.")
         if b"".join(found) != word.encode():
-            raise Wrong(f"Your tokens together are {b''.join(found)!r} and not the word {word}.")
+            raise ex.Wrong(f"Your tokens together are {b''.join(found)!r} and not the word {word}.")
         if found != minillama.merged(word, rank):
             for reply, wrong in WRONG_MERGED.items():
-                if all(call(answer, *one) == wrong(*one) for one in WORDS_AND_RANKS):
-                    raise Wrong(reply)
-            raise Wrong(f"For the word {word} yours is not right.")
+                if all(ex.call(answer, *one) == wrong(*one) for one in WORDS_AND_RANKS):
+                    raise ex.Wrong(reply)
+            raise ex.Wrong(f"For the word {word} yours is not right.")
     text = corpus.load()[:2000]
     tokenizer = minillama.BytePairTokenizer(minillama.learn_merges(text, 60))
     wanted, pieces = tokenizer.encode(text).tolist(), vars(minillama)
-    of_book, pieces["merged"] = pieces["merged"], lambda word, rank: call(answer, word, rank)
+    of_book, pieces["merged"] = pieces["merged"], lambda word, rank: ex.call(answer, word, rank)
     try:
         found = tokenizer.encode(text).tolist()
     except KeyError:  # what is no token
@@ -159,7 +151,7 @@ def _merged(answer) -> None:
     finally:
         pieces["merged"] = of_book
     if found != wanted:
-        raise Wrong(
+        raise ex.Wrong(
             "It is right for short words. But with it the tokenizer gives a tale other ids."
         )
 
@@ -168,7 +160,7 @@ def _by_bounds(*bounds: int):
     return lambda code: 1 + sum(code >= bound for bound in bounds)
 
 
-near_misses(
+ex.near_misses(
     "13.3",
     _by_bounds(128, 2048, 65536),
     # 55,296 is no character, so that `encode` has no bytes for it.
@@ -188,7 +180,7 @@ near_misses(
     "For the code point {code} yours is {found:g}: not right.",
 )
 
-near_misses(
+ex.near_misses(
     "13.4",
     lambda nats, tokens, size: nats * tokens / size / math.log(2),
     [(2.0, 100, 400), (1.5, 64, 64), (5.0, 30, 90)],
@@ -232,7 +224,7 @@ def _balanced(layers, width, **_):
     }
 
 
-numeric_near_misses(
+ex.numeric_near_misses(
     "13.5",
     _balanced,
     lambda rng: {
@@ -249,7 +241,7 @@ numeric_near_misses(
     note=" Its own has 50,257.",
 )
 
-explanation(
+ex.explanation(
     "13.6",
     "Its tokens are not words but pieces of text. The first 256 are the bytes, so every word, in "
     "any script, can be written as a row of tokens, and nothing needs to be replaced. A word that "
@@ -259,7 +251,7 @@ explanation(
     "A rare word is read and written as several tokens.",
 )
 
-spoken(
+ex.spoken(
     "13.5",
     "Somebody doubles the width of your model. What happens to your number, and why?",
     "It doubles. A token costs the blocks 12 L C² and the head V C, so the head grows with the "

@@ -3,9 +3,9 @@
 import numpy as np
 import torch.nn.functional as F
 
+from helpers import exercises as ex
 from helpers import minillama
 from helpers.exercises import check as check
-from helpers.exercises import diagnosis, explanation, near_misses, spoken
 from helpers.exercises.pieces import drawn, piece
 
 
@@ -20,7 +20,7 @@ def _tokens():
         yield rng.standard_normal((T, C)) + 0.5, 1 + rng.random(C), 0.1
 
 
-near_misses(
+ex.near_misses(
     "14.1",
     _rms_norm,
     _tokens(),
@@ -49,7 +49,7 @@ near_misses(
     numpy=True,
 )
 
-near_misses(
+ex.near_misses(
     "14.2",
     lambda L, G, D, T, each: 2 * L * G * D * T * each,
     [(31, 7, 61, 101, 3), (30, 3, 64, 100, 1)],  # primes: no two mistakes make the same number
@@ -85,7 +85,7 @@ def _weights():
         yield rng.standard_normal((H * D, C)).round(2), H
 
 
-near_misses(
+ex.near_misses(
     "14.3",
     _to_halves,
     _weights(),
@@ -195,7 +195,7 @@ BUGS = {
     "Cleo": ("added", lambda x, gate, up: _silu(x @ gate) + x @ up),
     "Dan": ("sigmoid for silu", lambda x, gate, up: x @ up / (1 + np.exp(-(x @ gate)))),
 }
-which_bug = diagnosis(
+which_bug = ex.diagnosis(
     "14.5",
     BUGS,
     "Compute each of the four mistakes for one token, and compare with the first rows.",
@@ -203,7 +203,7 @@ which_bug = diagnosis(
     lambda rng: [rng.standard_normal(shape).round(1) for shape in ((3, 2), (2, 3), (2, 3))],
 )
 
-explanation(
+ex.explanation(
     "14.6",
     "Names and shapes say nothing about what is done with the numbers. Which numbers RoPE pairs, "
     "its base, the ε of the norms and the activation aren't in the matrices, and a wrong choice "
@@ -214,7 +214,7 @@ explanation(
     "Compare logits, or the loss on a text, with the original program.",
 )
 
-spoken(
+ex.spoken(
     "14.5",
     "Where x · up is far below 0, what do you expect of each of your four outputs?",
     "silu(u) is nearly 0 there, so it nearly vanishes with gate and up exchanged, and with silu on "

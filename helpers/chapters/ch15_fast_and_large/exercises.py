@@ -6,19 +6,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from helpers import exercises as ex
 from helpers import minillama
-from helpers.exercises import (
-    Wrong,
-    array,
-    call,
-    close,
-    exercise,
-    explanation,
-    near_misses,
-    spoken,
-    unpacked,
-    values,
-)
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
@@ -83,29 +72,32 @@ def _block(rng):
     return {"block": np.array(block), "shown": ", ".join(map(str, block)).replace("-", "−")}
 
 
-@exercise("15.2")
+@ex.exercise("15.2")
 def _by_pencil(answer, block=BLOCK, **_) -> None:
-    scale, codes = unpacked(answer, 2, "Give a scale and a list of eight codes.")
-    scale, codes = float(array(scale, (), "The scale")), array(codes, (8,), "The list of codes")
+    scale, codes = ex.unpacked(answer, 2, "Give a scale and a list of eight codes.")
+    scale, codes = (
+        float(ex.array(scale, (), "The scale")),
+        ex.array(codes, (8,), "The list of codes"),
+    )
     right, _ = _codes(block)
-    if close(scale, np.ptp(block) / 16, 1e-3):
-        raise Wrong("Between sixteen levels there are fewer than sixteen steps.")
-    if close(scale, block.max() / 15, 1e-3) or close(scale, block.max() / 16, 1e-3):
-        raise Wrong("The levels begin at the smallest number of the block, which is negative.")
-    if not close(scale, right, 1e-3):
-        raise Wrong(f"The scale is not {scale:.4g}. How far is it from smallest to largest?")
+    if ex.close(scale, np.ptp(block) / 16, 1e-3):
+        raise ex.Wrong("Between sixteen levels there are fewer than sixteen steps.")
+    if ex.close(scale, block.max() / 15, 1e-3) or ex.close(scale, block.max() / 16, 1e-3):
+        raise ex.Wrong("The levels begin at the smallest number of the block, which is negative.")
+    if not ex.close(scale, right, 1e-3):
+        raise ex.Wrong(f"The scale is not {scale:.4g}. How far is it from smallest to largest?")
     steps = (block - block.min()) / right
-    if not close(codes, codes.round()) or codes.min() < 0 or codes.max() > 15:
-        raise Wrong("A code is a whole number from 0 to 15.")
+    if not ex.close(codes, codes.round()) or codes.min() < 0 or codes.max() > 15:
+        raise ex.Wrong("A code is a whole number from 0 to 15.")
     off = np.abs(codes - steps) > 0.5 + 1e-6
-    if off.any() and close(codes, np.floor(steps + 1e-6)):
-        raise Wrong("You always went down. Which level is nearest?")
+    if off.any() and ex.close(codes, np.floor(steps + 1e-6)):
+        raise ex.Wrong("You always went down. Which level is nearest?")
     if off.any():
         at = int(off.argmax())
-        raise Wrong(f"{block[at]:g} is nearer to another level than to the one with your code.")
+        raise ex.Wrong(f"{block[at]:g} is nearer to another level than to the one with your code.")
 
 
-values(
+ex.values(
     "15.2",
     _block,
     _codes,
@@ -113,7 +105,7 @@ values(
     shown="−0.5, 0.1, 0.32, −0.18, 1.0, 0.0, −0.44, 0.75",
     block=BLOCK,
 )
-spoken(
+ex.spoken(
     "15.2",
     "How did you get your third code?",
     "The number less the smallest, divided by the scale, to the nearest whole number. The scale is "
@@ -130,7 +122,7 @@ def _merged(a, b):
 
 def _triple(function, a, b):
     """The three parts of what a function makes of two triples."""
-    return unpacked(call(function, a, b), 3, "Return a tuple (m, s, o).")
+    return ex.unpacked(ex.call(function, a, b), 3, "Return a tuple (m, s, o).")
 
 
 def _swapped(a, b):
@@ -145,7 +137,7 @@ def _divided(a, b):
     return m, s, o / s
 
 
-near_misses(
+ex.near_misses(
     "15.3",
     _merged,
     [
@@ -188,27 +180,27 @@ def _two_models(rng):
             return {"draft": draft, "target": target}
 
 
-@exercise("15.4")
+@ex.exercise("15.4")
 def _accepted(answer, draft=DRAFT, target=TARGET) -> None:
-    accepted, instead = unpacked(answer, 2, "Give a probability and a list of four.")
-    accepted = float(array(accepted, (), "The probability"))
-    instead = array(instead, (4,), "The list")
+    accepted, instead = ex.unpacked(answer, 2, "Give a probability and a list of four.")
+    accepted = float(ex.array(accepted, (), "The probability"))
+    instead = ex.array(instead, (4,), "The list")
     right, probabilities = _verified(draft, target)
-    if close(accepted, 1 - right, 1e-3):
-        raise Wrong("This is how often a token is rejected.")
-    if close(accepted, np.dot(draft, target), 1e-3):
-        raise Wrong("Two models that draw independently would agree so often. Here one judges.")
-    if not close(accepted, right, 1e-3):
-        raise Wrong("The probability is not right. What is Σ q · min(1, p/q), term by term?")
-    if close(instead, np.array(target), 1e-3):
-        raise Wrong("Drawn from p again, tokens that the draft likes would come too often.")
-    if close(instead, np.subtract(target, draft).clip(0), 1e-3):
-        raise Wrong("These are the right proportions, but probabilities sum to 1.")
-    if not close(instead, probabilities, 1e-2):
-        raise Wrong("The list is not right. Which tokens does the draft give too little?")
+    if ex.close(accepted, 1 - right, 1e-3):
+        raise ex.Wrong("This is how often a token is rejected.")
+    if ex.close(accepted, np.dot(draft, target), 1e-3):
+        raise ex.Wrong("Two models that draw independently would agree so often. Here one judges.")
+    if not ex.close(accepted, right, 1e-3):
+        raise ex.Wrong("The probability is not right. What is Σ q · min(1, p/q), term by term?")
+    if ex.close(instead, np.array(target), 1e-3):
+        raise ex.Wrong("Drawn from p again, tokens that the draft likes would come too often.")
+    if ex.close(instead, np.subtract(target, draft).clip(0), 1e-3):
+        raise ex.Wrong("These are the right proportions, but probabilities sum to 1.")
+    if not ex.close(instead, probabilities, 1e-2):
+        raise ex.Wrong("The list is not right. Which tokens does the draft give too little?")
 
 
-values(
+ex.values(
     "15.4",
     _two_models,
     _verified,
@@ -225,10 +217,10 @@ def _best(N, D):
 
 def _pair(function, N, D):
     """The two parts of what a function makes of a model."""
-    return unpacked(call(function, N, D), 2, "Return a pair (parameters, tokens).")
+    return ex.unpacked(ex.call(function, N, D), 2, "Return a pair (parameters, tokens).")
 
 
-near_misses(
+ex.near_misses(
     "15.5",
     _best,
     [(175e9, 300e9), (405e9, 15.6e12), (70e9, 1.4e12)],
@@ -252,7 +244,7 @@ near_misses(
     run=_pair,
 )
 
-explanation(
+ex.explanation(
     "15.6",
     "The one new token still has to be compared with every key in the cache and mixes every value, "
     "and all of them have to be read from memory. So the time for a token grows with the length of "

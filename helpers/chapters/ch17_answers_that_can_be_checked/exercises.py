@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
+from helpers import exercises as ex
 from helpers.exercises import check as check
-from helpers.exercises import explanation, near_misses, spoken
 
 
 def _less(rewards, mean):
     return np.asarray(rewards) - mean
 
 
-near_misses(
+ex.near_misses(
     "17.1",
     lambda rewards: rewards - rewards.mean(axis=1, keepdims=True),
     [
@@ -53,7 +53,7 @@ def _push(p, drawn, advantages, baseline=1.0):
     return advantages @ (np.eye(len(p))[drawn] - baseline * p) / len(drawn)
 
 
-near_misses(
+ex.near_misses(
     "17.2",
     _push,
     [
@@ -107,7 +107,7 @@ def _case(seed, B, T, V, group):
     return rng.normal(size=(B, T, V)), targets, np.round(rng.random(B), 2), group
 
 
-near_misses(
+ex.near_misses(
     "17.3",
     _loss,
     [_case(0, 4, 5, 3, 2), _case(1, 6, 4, 5, 3)],
@@ -155,7 +155,7 @@ near_misses(
     numpy=True,
 )
 
-near_misses(
+ex.near_misses(
     "17.4",
     lambda n, right, k: 1 - math.comb(n - right, k) / math.comb(n, k),
     [(16, 4, 2), (10, 3, 5), (8, 6, 4), (5, 0, 3)],
@@ -183,7 +183,7 @@ near_misses(
     "For n = {n}, right = {right} and k = {k} yours is {found:.3f}: not right.",
 )
 
-near_misses(
+ex.near_misses(
     "17.5",
     lambda p, chance: math.ceil(math.log(1 - chance) / math.log(1 - p) - 1e-9),
     [(0.05, 0.9), (0.0002, 0.5), (0.3, 0.9), (0.25, 0.578125)],
@@ -218,7 +218,7 @@ near_misses(
     "For p = {p} and chance = {chance} yours is {found:.0f}: not right.",
 )
 
-explanation(
+ex.explanation(
     "17.6",
     "The mean reward says how often the checker accepted an answer, and no more. It also rises if "
     "the model finds answers that the checker accepts though they are wrong, like *far near*. To "
@@ -229,7 +229,7 @@ explanation(
     "Another measure, for which the model was not paid, has to say whether it got better.",
 )
 
-spoken(
+ex.spoken(
     "17.4",
     "What does yours give for pass_at_k(10, 3, 2), and why isn't it 1 − 0.7²?",
     "The picks are different answers, so the second is one of nine: 1 − 7/10 · 6/9. With 0.7² the "
