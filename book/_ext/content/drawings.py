@@ -108,11 +108,6 @@ class Rung(NamedTuple):
     number: int
     anchor: str
 
-    @property
-    def chapter(self) -> Chapter:
-        """The chapter that shows it."""
-        return BY_NUMBER[self.number]
-
 
 def trained() -> list[float]:
     """Stored validation losses of the trained models, means over the seeds."""
@@ -160,9 +155,9 @@ def draw_ladder(address) -> str:
         )
         ax.set_axis_off()
         for rung, words in zip(rungs(), ax.texts, strict=True):
-            words.set_text(f"{rung.loss:.2f}  {rung.name} · {rung.chapter.number}")
+            words.set_text(f"{rung.loss:.2f}  {rung.name} · {rung.number}")
             words.set_url(str(len(links)))
-            page = f"{address(rung.chapter)}#{rung.anchor}"
+            page = f"{address(BY_NUMBER[rung.number])}#{rung.anchor}"
             links.append((page, f"{words.get_text()}: nats, and the chapter"))
         label = (
             f"The nats ladder: {len(rungs())} models from {rungs()[0].loss:.2f} down to "

@@ -11,9 +11,9 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote_plus
 
+from content.drawings import Drawing
 from docutils import nodes
 from matplotlib.figure import Figure
-from sphinx.util.docutils import SphinxDirective
 
 from helpers.chapters import BY_NUMBER
 from helpers.figures import machine
@@ -34,14 +34,10 @@ DRAWN = """text => {
 }"""
 
 
-def view_html() -> str:
-    """Return the drawing as ``hero.js`` makes it."""
-    return in_node([bundled("gpt"), weights_script()[0]], DRAWN, TEXT)
-
-
 def hero_html(address) -> str:
     """Return the picture's HTML; ``address`` gives a chapter's address."""
-    about, view = weights_script()[1], view_html()
+    weights, about = weights_script()
+    view = in_node([bundled("gpt"), weights], DRAWN, TEXT)  # as hero.js makes it
     parts = "".join(
         f'<li data-part="{part}"><a href="{address(BY_NUMBER[number])}" '
         f'title="{escape(BY_NUMBER[number].title)}">{escape(name)} <b>ch. {number}</b></a></li>'
@@ -64,16 +60,12 @@ it</a>
 </p></figcaption></figure>"""
 
 
-class Hero(SphinxDirective):
+class Hero(Drawing):
     """Put the picture here."""
 
     def run(self) -> list[nodes.Node]:
         """Render it."""
-
-        def address(chapter) -> str:
-            return self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
-
-        html = hero_html(address)
+        html = hero_html(self.address)
         return [nodes.raw("", html, format="html", assets=["hero.css", "gpt.js"])]
 
 

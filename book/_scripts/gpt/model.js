@@ -2,10 +2,6 @@
 // in, logits and every step on the way out. It reads one token at a time and keeps keys and values,
 // so that a new one costs the same all the way.
 //
-// Why not a runtime? Because it would hide what this book is about, and weigh more than the model:
-// the smallest WebAssembly file of onnxruntime-web 1.30.0 is 14.2 MB, and transformers.js rests on
-// that package; a page that is opened from a disk may not even fetch it.
-//
 // Names carry their axes, as in helpers/: T positions, C width, H heads, D head width, V vocabulary,
 // L layers. Layers and heads are counted from 1, positions from 0.
 
