@@ -459,13 +459,19 @@ def each_way_writes_what_the_book_s_loop_writes(made):
         model = minillama.Llama(V=320, T=128, C=64, H=2, G=1, L=2, hidden=64)
     for w in model.parameters():  # large, or one token comes again and again; on 16 levels
         w.data = made.lab.rounded_weights(4 * w.data, 4) if w.ndim == 2 else w.data
-    tokenizer = SimpleNamespace(encode=lambda text: torch.arange(50))
+    tokenizer = SimpleNamespace(encode=lambda text: torch.arange(len(text)) * 7 % 311)
+    asked, server = [], SimpleNamespace(handle_completions=lambda ask: asked.append(ask))
     made.patch.setattr(pretrained, "smollm2", lambda: (model, tokenizer))
-    made.patch.setattr(made.lab.serving, "of_llama_cpp", lambda ids, n: None)
+    made.patch.setattr(made.lab.serving, "llama_cpp", lambda: server)
     made.patch.setattr("time.process_time", itertools.count(step=4).__next__)
     found = made.run(n=9)
-    assert {*found["ids a second"].values()} == {2.0}
+    *by_book, by_llama_cpp = found["ids a second"].values()
+    assert ({*by_book}, by_llama_cpp) == ({2.0}, round(9 / 4, 1))
     assert min(found["as the book's"]) >= 4
+    assert [len(ask["prompt"]) for ask in asked[2:]] == [64, 256, 512]
+    assert len({ask["prompt"][0] for ask in asked[2:]}) == 3  # or it would go on from what it read
+    for T, read in found["read"].items():
+        assert {by["processor"] for by in read.values()} == {int(T) / 4}
 
 
 # --- chapter 16 -----------------------------------------------------------------------------

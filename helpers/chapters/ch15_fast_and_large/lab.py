@@ -2,15 +2,14 @@
 
 The parts: ``scaling``, minigpt of seven widths on the tales, at three rates, all on equal data
 (six minutes on one core); ``drafts``, the storyteller of chapter 11 with n-gram tables as its
-drafts (a minute); ``race``, how fast SmolLM2 writes in three ways, and in llama.cpp (a minute).
+drafts (a minute); ``race``, how fast SmolLM2 reads and writes, and llama.cpp (two minutes).
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -148,39 +147,18 @@ def drafted(seed: int, n: int, k: int, written: int = WRITTEN) -> dict:
 # --- what the chapter measures as it runs ----------------------------------------------------
 
 
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Compute in one thread, so that processor time tells how long it takes by itself."""
-    threads = torch.get_num_threads()
+def least_seconds(function: Callable, rounds: int = 3) -> float:
+    """The shortest time of a function in one thread, so that processor time tells it."""
+    threads, taken = torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-@one_core()
-def times_of_phases(model: torch.nn.Module, ids_1T: torch.Tensor, n: int) -> dict[str, float]:
-    """Seconds a token, on one core, that a Llama takes to read a prompt and to write n tokens."""
-    writing = minillama.stream(model, ids_1T, n + 1)
-    began = time.process_time()
-    next(writing)
-    read = time.process_time()
-    list(writing)
-    done = time.process_time()
-    return {"prefill": (read - began) / ids_1T.shape[1], "decode": (done - read) / n}
-
-
-@one_core()
-def least_seconds(*functions: Callable, rounds: int = 3) -> list[float]:
-    """The shortest time of each function on one core, called in turn."""
-    taken = np.zeros((rounds, len(functions)))
-    for row in taken:
-        for at, function in enumerate(functions):
+        for _ in range(rounds):
             began = time.process_time()
             function()
-            row[at] = time.process_time() - began
-    return taken.min(axis=0).tolist()
+            taken.append(time.process_time() - began)
+    finally:
+        torch.set_num_threads(threads)
+    return min(taken)
 
 
 def levels_of_others(x_N: np.ndarray, levels: np.ndarray, largest: int) -> tuple[int, float]:
@@ -229,16 +207,16 @@ def page() -> str:
     return text[len(text) * 9 // 10 :][:2000]
 
 
-def seconds_of_step(model: torch.nn.Module, users: int, T: int = 64) -> float:
+def seconds_of_step(model: torch.nn.Module, users: int = 1, T: int = 64) -> float:
     """Seconds of one core until each of so many users has a token, after T others."""
     ids_BT = torch.arange(T).repeat(users, 1)
     _, cache = minillama.read(model, ids_BT, None)
-    return least_seconds(lambda: minillama.read(model, ids_BT[:, :1], cache))[0]
+    return least_seconds(lambda: minillama.read(model, ids_BT[:, :1], cache))
 
 
 def seconds_of_prefill(model: torch.nn.Module, T: int = 256) -> float:
     """Seconds of one core for each token of a prompt of T."""
-    return least_seconds(lambda: minillama.read(model, torch.arange(T)[None], None))[0] / T
+    return least_seconds(lambda: minillama.read(model, torch.arange(T)[None], None)) / T
 
 
 # --- the parts -------------------------------------------------------------------------------

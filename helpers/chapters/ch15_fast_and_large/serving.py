@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -43,12 +44,12 @@ class Int4Linear(nn.Module):
 class FastAttention(nn.Module):
     """Cached attention for one text of at most T tokens: nothing is copied, repeated or masked."""
 
-    def __init__(self, attention: minillama.GroupedQueryAttention, G: int, T: int):
+    def __init__(self, attention: Any, G: int, T: int, dtype: torch.dtype):
         super().__init__()
         self.attention, self.past, D = attention, 0, attention.D
-        self.kept = torch.zeros(2, 1, G, T, D, dtype=torch.bfloat16)
+        self.kept = torch.zeros(2, 1, G, T, D, dtype=dtype)
         angle_TK = torch.arange(T)[:, None] / attention.base ** (torch.arange(0, D, 2) / D)
-        self.cos_TK, self.sin_TK = angle_TK.cos().bfloat16(), angle_TK.sin().bfloat16()
+        self.cos_TK, self.sin_TK = angle_TK.cos().to(dtype), angle_TK.sin().to(dtype)
 
     def forward(self, x_1TC: Tensor) -> Tensor:
         """Only the new tokens, (1, T, C) to (1, T, C)."""
@@ -73,16 +74,20 @@ class FastAttention(nn.Module):
         return one.out(mixed.transpose(1, 2).flatten(2))
 
 
-def faster(model: minillama.Llama, *, int4: bool = True, T: int = 512) -> minillama.Llama:
-    """A copy of a Llama in bfloat16 with `FastAttention`, to read one text from its start."""
-    fast = copy.deepcopy(model).bfloat16().eval()
-    if int4:
+def faster(model: minillama.Llama, bits: int, T: int = 512) -> minillama.Llama:
+    """A copy of a Llama with `FastAttention`, to read one text from its start.
+
+    bits: of a weight in its blocks, 32, 16 or 4, where all else has 16.
+    """
+    dtype = torch.float32 if bits == 32 else torch.bfloat16
+    fast = copy.deepcopy(model).to(dtype).eval()
+    if bits == 4:
         for parent in [*fast.modules()]:
             for name, layer in [*parent.named_children()]:
                 if isinstance(layer, nn.Linear) and layer is not fast.head:
                     setattr(parent, name, Int4Linear(layer))
     G = model.blocks[0].attention.key.out_features // model.blocks[0].attention.D
-    attentions = [FastAttention(block.attention, G, T) for block in fast.blocks]
+    attentions = [FastAttention(block.attention, G, T, dtype) for block in fast.blocks]
     minillama.set_attention(fast, attentions)
     return fast
 
@@ -95,8 +100,8 @@ def writes(model: nn.Module, ids_BT: Tensor, n: int) -> Iterator[Tensor]:
         yield ids_BT
 
 
-def of_llama_cpp(ids: list[int], n: int) -> float | None:
-    """How many ids a second llama.cpp writes from the same file; None without its wheel."""
+def llama_cpp() -> Any:
+    """llama.cpp with the same file, on one thread; None without its wheel."""
     try:
         import xllamacpp
     except ImportError:
@@ -104,12 +109,22 @@ def of_llama_cpp(ids: list[int], n: int) -> float | None:
     asked = xllamacpp.CommonParams()
     asked.model.path = str(corpus.cache_dir() / pretrained.MEMBER.rpartition("/")[2])
     asked.cpuparams.n_threads = asked.cpuparams_batch.n_threads = asked.n_parallel = 1
-    asked.n_ctx, server = 512, xllamacpp.Server(asked)
-    for written in (1, n):  # the second time the prompt has been read
-        began = time.process_time()
-        asks = {"prompt": ids, "n_predict": written, "temperature": 0, "ignore_eos": True}
-        server.handle_completions(asks)
-    return n / (time.process_time() - began)
+    asked.n_ctx = 1024
+    return xllamacpp.Server(asked)
+
+
+def rates(n: int, function: Callable[..., Any], *given: Any) -> dict[str, float]:
+    """How many of n ids a call does in a second of processor time, and by the clock."""
+    began, at = time.process_time(), time.perf_counter()
+    function(*given)
+    took = {"processor": time.process_time() - began, "clock": time.perf_counter() - at}
+    return {by: round(n / seconds, 1) for by, seconds in took.items()}
+
+
+def asks(server: Any, ids: list[int], n: int) -> None:
+    """Let llama.cpp write n ids, which reads the prompt unless it began so the last time."""
+    how = {"n_predict": n, "temperature": 0, "ignore_eos": True}
+    server.handle_completions({"prompt": ids, **how})
 
 
 def speed(writing: Iterator[Tensor]) -> tuple[list[int], float]:
@@ -121,80 +136,84 @@ def speed(writing: Iterator[Tensor]) -> tuple[list[int], float]:
 
 
 def ways(model: minillama.Llama, ids_1T: Tensor, n: int) -> dict[str, Iterator[Tensor]]:
-    """Three ways to write n ids, the likeliest each time; two where torch is older than 2.6."""
+    """Four ways to write n ids, the likeliest each time; three where torch is older than 2.6."""
     found = {
         "the book's loop": minillama.stream(model, ids_1T, n),
-        "16 bits, nothing copied": writes(faster(model, int4=False), ids_1T, n),
+        "nothing copied or repeated": writes(faster(model, 32), ids_1T, n),
+        "and in 16 bits": writes(faster(model, 16), ids_1T, n),
     }
     if hasattr(torch.ops.aten, "_weight_int4pack_mm_for_cpu"):
-        found["four bits"] = writes(faster(model), ids_1T, n)
+        found["and in four bits"] = writes(faster(model, 4), ids_1T, n)
     return found
 
 
+PROMPTS = (64, 256, 512)
+
+
 def race(seed: int, n: int = 65) -> dict:
-    """Ids a second of one core by each way and by llama.cpp, and how many first ones agree."""
+    """Ids a second of one core that each way writes, and how many first ones agree; so llama.cpp.
+
+    With it also how fast both read a prompt of each of three lengths.
+    """
     model, tokenizer = pretrained.smollm2()
     torch.set_num_threads(1)
     ids_1T = tokenizer.encode(SENTENCE * 4)[None]
     found = {name: speed(writing) for name, writing in ways(model, ids_1T, n).items()}
     speeds = {name: round(per_second, 1) for name, (_, per_second) in found.items()}
-    if llama := of_llama_cpp(ids_1T[0].tolist(), n):
-        speeds["llama.cpp"] = round(llama, 1)
     book, *others = (ids for ids, _ in found.values())
-    same = [
-        next((at for at, (a, b) in enumerate(zip(book, ids, strict=True)) if a != b), n)
-        for ids in others
-    ]
-    return {"ids a second": speeds, "as the book's": same}
+    same = [sum(ids[:k] == book[:k] for k in range(1, n + 1)) for ids in others]
+    read: dict[str, dict] = {}
+    if server := llama_cpp():
+        asks(server, ids_1T[0].tolist(), 1)
+        speeds["llama.cpp"] = rates(n, asks, server, ids_1T[0].tolist(), n)["processor"]
+        text_N = tokenizer.encode(corpus.load()[5000 * seed :][:5000])
+        for T in PROMPTS:
+            ids_T, text_N = text_N[:T], text_N[T:]
+            read[str(T)] = {
+                "the book's": rates(T, minillama.read, model, ids_T[None], None),
+                "llama.cpp": rates(T, asks, server, ids_T.tolist(), 1),
+            }
+    return {"ids a second": speeds, "as the book's": same, "read": read}
 
 
 # --- many conversations ------------------------------------------------------------------------
 
 
 @torch.no_grad()
-def read_together(model, ids_BT, cache, sees_BS):
-    """`minillama.read` for rows that begin with padding, where sees_BS is False."""
+def read_together(model, ids_BT, cache_LKBGSD, sees_BS):
+    """`minillama.read` for rows that begin with padding, where sees_BS is False; K is 2."""
     T, S, longer = ids_BT.shape[1], sees_BS.shape[1], []
     sees_B1TS = sees_BS[:, None, None] & torch.ones(T, S, dtype=torch.bool).tril(S - T)
     x_BTC = model.embedding(ids_BT)
-    for block, (k_old, v_old) in zip(model.blocks, cache, strict=True):
-        q, k, v = block.attention.project(block.norm_1(x_BTC), S - T)
-        k, v = torch.cat([k_old, k], dim=2), torch.cat([v_old, v], dim=2)
-        mixed = F.scaled_dot_product_attention(q, k, v, sees_B1TS, enable_gqa=True)
+    for block, old in zip(model.blocks, cache_LKBGSD, strict=True):
+        q, *new = block.attention.project(block.norm_1(x_BTC), S - T)
+        longer.append(torch.cat([old, torch.stack(new)], dim=3))
+        mixed = F.scaled_dot_product_attention(q, *longer[-1], sees_B1TS, enable_gqa=True)
         x_BTC = x_BTC + block.attention.out(mixed.transpose(1, 2).flatten(2))
         x_BTC = x_BTC + block.feed_forward(block.norm_2(x_BTC))
-        longer.append((k, v))
-    return model.head(model.norm(x_BTC[:, -1])), longer
+    return model.head(model.norm(x_BTC[:, -1])), torch.stack(longer)
 
 
 def serve(model, requests, users):
     """Answer requests (ids, n), at most so many users at once: pairs (which, id) as they come."""
+    waiting, left = [*enumerate(requests)], dict[int, int]()  # left: ids that each row still gets
     S, L = max(len(ids_T) for ids_T, _ in requests), len(model.blocks)
     D = model.blocks[0].attention.D
     G = model.blocks[0].attention.key.out_features // D
-    waiting: list = [*enumerate(requests)]
-    which: list[int] = []
-    left: list[int] = []
-    cache, sees_BS = [(torch.zeros(0, G, S, D),) * 2] * L, torch.zeros(0, S, dtype=torch.bool)
-    last_B1 = torch.zeros(0, 1, dtype=torch.long)
-    while waiting or which:
-        while waiting and len(which) < users:  # somebody joins, and is read after padding
+    cache, sees_BS = torch.zeros(L, 2, 0, G, S, D), torch.zeros(0, S, dtype=torch.bool)
+    logits_BV = torch.zeros(0, model.head.out_features)
+    while waiting or left:
+        while waiting and len(left) < users:  # somebody joins, and is read after padding
             at, (ids_T, n) = waiting.pop(0)
-            padding_1GSD = torch.zeros(1, G, S - len(ids_T), D)
+            padding = torch.zeros(L, 2, 1, G, S - len(ids_T), D)
             sees_1S = torch.arange(S)[None] >= S - len(ids_T)
-            blank = [(padding_1GSD, padding_1GSD)] * L
-            logits_1V, row = read_together(model, ids_T[None], blank, sees_1S)
-            cache = [
-                (torch.cat([k, k_1]), torch.cat([v, v_1]))
-                for (k, v), (k_1, v_1) in zip(cache, row, strict=True)
-            ]
-            sees_BS = torch.cat([sees_BS, sees_1S])
-            last_B1 = torch.cat([last_B1, logits_1V.argmax(dim=-1, keepdim=True)])
-            which, left = [*which, at], [*left, n]
-        yield from zip(which, last_B1[:, 0].tolist(), strict=True)
-        stay = [row for row, n in enumerate(left) if n > 1]  # whoever has all their tokens leaves
-        which, left = [which[row] for row in stay], [left[row] - 1 for row in stay]
-        cache = [(k[stay], v[stay]) for k, v in cache]
+            logits_1V, row = read_together(model, ids_T[None], padding, sees_1S)
+            cache, sees_BS = torch.cat([cache, row], dim=2), torch.cat([sees_BS, sees_1S])
+            logits_BV = torch.cat([logits_BV, logits_1V])
+            left[at] = n
+        new_B1 = logits_BV.argmax(dim=-1, keepdim=True)
+        yield from zip(left, new_B1[:, 0].tolist(), strict=True)
+        stay = [row for row, n in enumerate(left.values()) if n > 1]  # the others have them all
+        left = {at: n - 1 for at, n in left.items() if n > 1}
         S, sees_BS = S + 1, F.pad(sees_BS[stay], (0, 1), value=True)
-        logits_BV, cache = read_together(model, last_B1[stay], cache, sees_BS)
-        last_B1 = logits_BV.argmax(dim=-1, keepdim=True)
+        logits_BV, cache = read_together(model, new_B1[stay], cache[:, :, stay], sees_BS)

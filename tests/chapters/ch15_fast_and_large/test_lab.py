@@ -1,6 +1,7 @@
 """Chapter 15's measurements: drafts that change nothing, blocks of few bits, tiles."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,14 +153,6 @@ def test_tile_by_tile_is_attention_with_its_gradient():
             assert torch.allclose(a, b, rtol=1e-9, atol=1e-9 * scale)
 
 
-def test_phases_are_timed_on_all_tokens():
-    torch.manual_seed(0)
-    model = minillama.Llama(V=11, T=32, C=8, H=2, G=1, L=1, hidden=16)
-    found = lab.times_of_phases(model, torch.arange(6)[None], n=3)
-    assert list(found) == ["prefill", "decode"]
-    assert all(seconds > 0 for seconds in found.values())
-
-
 # --- fast, and many at once --------------------------------------------------------------------
 
 
@@ -190,3 +183,13 @@ def test_four_bits_multiply_as_the_levels_that_they_stand_for():
     wanted = x_BTC.float() @ lab.rounded_weights(layer.weight.detach(), 4).T
     found = lab.serving.Int4Linear(layer)(x_BTC).float()
     assert (found - wanted).abs().max() < 0.02 * wanted.abs().max()
+
+
+def test_a_line_says_so_where_torch_has_no_four_bits(monkeypatch, capsys):
+    words = SimpleNamespace(encode=lambda text: torch.arange(9))
+    space = {"serving": lab.serving, "smol": small_llama(), "tokenizer": words}
+    monkeypatch.setattr(torch.ops, "aten", SimpleNamespace())
+    exec(cell("fast-race"), space)
+    *_, before, last = capsys.readouterr().out.splitlines()
+    assert "tokens a second" in before
+    assert "PyTorch" in last
