@@ -187,10 +187,11 @@ def read_together(model, ids_BT, cache_LKBGSD, sees_BS):
     x_BTC = model.embedding(ids_BT)
     for block, old in zip(model.blocks, cache_LKBGSD, strict=True):
         q, *new = block.attention.project(block.norm_1(x_BTC), S - T)
-        longer.append(torch.cat([old, torch.stack(new)], dim=3))
-        mixed = F.scaled_dot_product_attention(q, *longer[-1], sees_B1TS, enable_gqa=True)
+        k, v = both = torch.cat([old, torch.stack(new)], dim=3)
+        mixed = F.scaled_dot_product_attention(q, k, v, sees_B1TS, enable_gqa=True)
         x_BTC = x_BTC + block.attention.out(mixed.transpose(1, 2).flatten(2))
         x_BTC = x_BTC + block.feed_forward(block.norm_2(x_BTC))
+        longer.append(both)
     return model.head(model.norm(x_BTC[:, -1])), torch.stack(longer)
 
 
