@@ -26,6 +26,8 @@ def sizes(model: nn.Module) -> dict[str, int]:
     found = {"V": V, "C": C, "T": model.T, "L": len(model.blocks)}
     if isinstance(model, minigpt.GPT):
         return found | {"H": block.attention.H}
+    if hasattr(block.attention, "window"):
+        raise ValueError("a file of ours has no place for a sliding window")
     D, hidden = block.attention.D, block.feed_forward.up.out_features
     grouped = {"H": C // D, "G": block.attention.key.out_features // D}
     return found | grouped | {"hidden": hidden, "base": block.attention.base}

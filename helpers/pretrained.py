@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import regex
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -109,6 +110,28 @@ class NormedAttention(GroupedQueryAttention):
         return rotate(q, first, self.base), rotate(k, first, self.base), v
 
 
+class WindowedAttention(GroupedQueryAttention):
+    """Each token reads the last `window` ones, itself included (Mistral)."""
+
+    def __init__(self, C: int, H: int, G: int, base: float, window: int):
+        super().__init__(C, H, G, base)
+        self.window = window
+
+    def project(self, x_BTC: Tensor, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+        """Raises ValueError beyond the window, because a cache would read all that it holds."""
+        if first + x_BTC.shape[1] > self.window:
+            raise ValueError(f"beyond this model's window, {self.window}, our cache can't follow")
+        return super().project(x_BTC, first)
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C), of any length."""
+        q, k, v = super().project(x_BTC)
+        k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+        ones_TT = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool, device=q.device)
+        mixed = F.scaled_dot_product_attention(q, k, v, ones_TT.tril().triu(1 - self.window))
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+
 class OutputNormBlock(LlamaBlock):
     """The norms follow attention and feed-forward, inside the residual connection (OLMo 2)."""
 
@@ -126,6 +149,7 @@ def filled(
     base: float,
     eps: float,
     D: int | None = None,
+    window: int | None = None,
     block_kind: type[LlamaBlock] = LlamaBlock,
 ) -> Llama:
     """A model with these weights. Without one of its own the head is tied to the embedding.
@@ -148,7 +172,9 @@ def filled(
         for n in range(L):
             block = model.blocks[n] = block_kind(C, H, G, hidden, base)
             norms = [f"blocks.{n}.attention.{part}_norm.weight" for part in ("query", "key")]
-            if norms[0] in state:
+            if window:
+                block.attention = WindowedAttention(C, H, G, base, window)
+            elif norms[0] in state:
                 block.attention = NormedAttention(
                     C, H, G, base, *(len(state[norm]) for norm in norms)
                 )
@@ -339,8 +365,8 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     folder, which for a model's name on the Hub ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one
     of that name here.
     Raises ValueError, in one sentence, for what our models cannot express: RoPE scaling, windows
-    as in the first Mistral, other architectures and tokenizers; FileNotFoundError where the folder,
-    with the command that gets it, or a file is missing.
+    but Mistral's, other architectures and tokenizers; FileNotFoundError where the folder, with the
+    command that gets it, or a file is missing.
     """
     if not Path(path).is_dir():
         raise FileNotFoundError(
@@ -355,7 +381,8 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     config |= {"rope_type": rope.get("type")} | rope
     has_window = config.get("use_sliding_window", True)
-    config["sliding_window"] = config.get("sliding_window") if has_window else None
+    window = config.get("sliding_window") if has_window else None
+    config["sliding_window"] = None if config["model_type"] == "mistral" else window
     wanted: dict[str, tuple] = {"model_type": (*FAMILIES,), "hidden_act": ("silu",)}
     wanted |= {"rope_type": ("default",), "partial_rotary_factor": (1.0,), "sliding_window": ()}
     faults = [
@@ -388,7 +415,7 @@ def from_folder(path: str | Path) -> tuple[Any, Any]:
         state.pop("head.weight", None)
     L, T = config["num_hidden_layers"], config["max_position_embeddings"]
     base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
-    return filled(state, L, T, H, base, eps, D, kind), tokenizer
+    return filled(state, L, T, H, base, eps, D, window, kind), tokenizer
 
 
 def smollm2() -> tuple[Llama, BytePairTokenizer]:

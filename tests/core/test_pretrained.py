@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import save_file
 from tiny import numbers, seeded
 
-from helpers import corpus, gguf, minillama, pretrained
+from helpers import checkpoint, corpus, gguf, minillama, pretrained
 
 # ------------------------------------------------------------------------------- GGUF, by hand
 
@@ -269,7 +269,7 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
         {"config": CONFIG | {"num_hidden_layers": 3}},
         {"config": CONFIG | {"sliding_window": 4096}},
         {"config": CONFIG | {"head_dim": 16}},
-        {"config": CONFIG | {"model_type": "mistral", "sliding_window": 4}},
+        {"config": CONFIG | {"model_type": "qwen3", "sliding_window": 4}},
         {"config": CONFIG | {"rope_scaling": {"type": "linear", "factor": 2.0}}},
         {"config": CONFIG | {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}},
         {"tokenizer": TOKENIZER | NORMALIZED},
@@ -287,6 +287,7 @@ def test_folder_with_another_kind_of_model_is_refused(folder, wrong):
 FAMILIES = {
     "qwen3": {"head_dim": 6, "tie_word_embeddings": True},
     "olmo2": {"head_dim": 4, "tie_word_embeddings": True},
+    "mistral": {"head_dim": 10, "tie_word_embeddings": True, "sliding_window": 3},
 }
 
 
@@ -301,8 +302,9 @@ def family(request, tmp_path):
     shapes |= {f"self_attn.{part}_proj": (n * D, C) for part, n in heads.items()}
     shapes |= {"mlp.gate_proj": (20, C), "mlp.up_proj": (20, C), "mlp.down_proj": (C, 20)}
     shapes["post_feedforward_layernorm" if kind == "olmo2" else "input_layernorm"] = (C,)
-    widths = {part: heads[part] * D if kind == "olmo2" else D for part in "qk"}
-    shapes |= {f"self_attn.{part}_norm": (width,) for part, width in widths.items()}
+    if kind != "mistral":
+        widths = {part: heads[part] * D if kind == "olmo2" else D for part in "qk"}
+        shapes |= {f"self_attn.{part}_norm": (width,) for part, width in widths.items()}
     shapes = {f"layers.{n}.{name}": shape for n in (0, 1) for name, shape in shapes.items()}
     shapes |= {"embed_tokens": (9, C), "norm": (C,)}
     weights = {n: numbers(*shape, seed=i).float() for i, (n, shape) in enumerate(shapes.items())}
@@ -324,12 +326,19 @@ def test_family_computes_what_transformers_does(family):
 
 
 @torch.no_grad()
-def test_family_has_its_norms(family):
+def test_family_has_its_norms_and_its_window(family):
     kind, path, ids_BT = family
     model = pretrained.from_folder(path)[0]
     logits_BTV = model(ids_BT)
+    if kind == "mistral":  # two layers with windows of 3: the last token knows of five
+        ids_BT = ids_BT.clone()
+        ids_BT[:, :4] = 0
+        with pytest.raises(ValueError, match="window"):
+            next(minillama.stream(model, ids_BT, 1))
+        with pytest.raises(ValueError, match="window"):
+            checkpoint.sizes(model)
     for block in model.blocks:  # what is normalised may be of any size
-        block.attention.query.weight *= 9
+        block.attention.query.weight *= 1 if kind == "mistral" else 9
         block.feed_forward.down.weight *= 9 if kind == "olmo2" else 1
     assert torch.allclose(model(ids_BT)[:, -1], logits_BTV[:, -1], atol=1e-3)
     ids_BT[:, -3] = (ids_BT[:, -3] + 1) % 9
