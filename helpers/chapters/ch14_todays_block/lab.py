@@ -223,10 +223,11 @@ def next_word(model: nn.Module, tokenizer, text: str) -> Tensor:
     return model(tokenizer.encode(text)[None])[0, -1].log_softmax(dim=-1)[both]
 
 
-def differences(model, tokenizer, examples=EXAMPLES, third="it") -> list[float]:
-    """The logit of " stream" less that of " fox", with "wide" and with "tired"."""
-    texts = (prompt(how, examples, third) for how in ("wide", "tired"))
-    return [next_word(model, tokenizer, text).diff().item() for text in texts]
+def differences(model, tokenizer, known, examples=EXAMPLES, third="it") -> list[float]:
+    """The logit of " stream" less that of " fox", with "wide" and with "tired"; known, by text."""
+    texts = [prompt(how, examples, third) for how in ("wide", "tired")]
+    new = {text: next_word(model, tokenizer, text) for text in texts if text not in known}
+    return [(known | new)[text].diff().item() for text in texts]
 
 
 def patterns(model, tokenizer) -> tuple[list[str], int, dict[str, np.ndarray]]:
@@ -242,10 +243,10 @@ def patterns(model, tokenizer) -> tuple[list[str], int, dict[str, np.ndarray]]:
     return words, start, reads | {"The (wide)": wide[:, :, -1], "The (tired)": tired[:, :, -1]}
 
 
-def carried(model, tokenizer, levels: Iterable[int], positions: Iterable[int]) -> np.ndarray:
+def carried(model, tokenizer, known, levels: Iterable[int], positions: Iterable[int]) -> np.ndarray:
     """How far the answer moves to that of "tired" where one vector is swapped, (R, P)."""
     kept = interpret.stream(model, tokenizer.encode(prompt("tired"))[None])
-    wide, tired = differences(model, tokenizer)
+    wide, tired = differences(model, tokenizer, known)
 
     def swapped(level: int, at: int) -> float:
         with interpret.patched(model, level, at, kept[level][:, at]):
