@@ -23,6 +23,7 @@ function cut(slide) {
   while (slide.scrollHeight > HEIGHT && slide.children.length > 2) {
     next.firstElementChild.after(slide.lastElementChild);
   }
+  SIZES.some((size) => fits(slide, size)); // what stays may be one long list
   if (next.children.length > 1) {
     slide.after(next);
     cut(next);
