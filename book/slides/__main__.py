@@ -62,7 +62,10 @@ def results(cells: list) -> dict[str, str]:
     made = {}
     for key, told, because in RESULT.findall("".join(shown(cell, "text/html") for cell in cells)):
         replies = json.loads(unescape(told))["replies"].items()
-        wrong = (f"<p><b>{re.sub('^-', '−', choice)}</b>: {reply}</p>" for choice, reply in replies)
+        wrong = (
+            f"<p><b>{re.sub('^-', '−', choice.rstrip('.'))}</b>: {reply}</p>"
+            for choice, reply in replies
+        )
         made[key] = because + "".join(wrong)
     return made
 
