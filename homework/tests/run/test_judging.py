@@ -38,6 +38,8 @@ def test_the_books_solutions_have_all_points(notebook):
     tasks = [task for task in assignment.tasks if not task.free]
     assert assignment.chapter == notebook.stem[:2]
     assert len(assignment.setup) <= 8
+    given = "".join(cell.source for cell in assignment.setup)
+    assert not [task.answer for task in tasks if f"class {task.answer[2:]}(" in given]
     checked = {t.name: [t.solution, t.check] for t in tasks}
     results = judge(assignment, checked, last=True)
     assert [result.task for result in results] == [task.name for task in tasks]
