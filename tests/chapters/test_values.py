@@ -60,3 +60,13 @@ def test_check_of_a_course_waits_for_its_numbers(monkeypatch):
         for student, state in (("", "Not yet"), (" Ann", "Right")):
             values.numbers_of(student, course="c")
             assert check("05.4", right(**drawn("05.4", "c", "ann")), course="c").state == state
+
+
+def test_question_before_its_chapter_is_imported_waits_for_it(monkeypatch):
+    entry, of_ann = VALUES["05.4"], {"course": "c", "student": "annbefore"}
+    with monkeypatch.context() as patch:
+        patch.setattr(values, "_mine", of_ann)
+        patch.delitem(VALUES, "05.4")
+        assert values.question("05.4", "{first}").data == values.NOBODY
+        patch.setitem(VALUES, "05.4", entry)
+        assert values.mine("05.4")["first"]
