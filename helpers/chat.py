@@ -37,8 +37,9 @@ def main(words: Sequence[str] = ()):
         messages = [("system", pretrained.SYSTEM)]
         if path:
             adapter.load(path, model)
-            messages.clear()  # it was taught without a system message
         while question := input("\nYou: ").strip():
+            if path:
+                messages.clear()  # it was taught single questions, without a system message
             messages.append(("user", question))
             turn(pretrained.answers, model, tokenizer, messages)
     except (EOFError, KeyboardInterrupt):
