@@ -48,7 +48,7 @@ def test_a_foreign_file_is_refused_in_a_sentence_and_changes_nothing(path, tmp_p
 
 
 def test_the_chat_opens_what_was_kept_or_says_why_not(path, monkeypatch):
-    asked, fresh, lines = [], llama(), ["Who runs the inn?", ""]
+    asked, fresh, lines = [], llama(), ["Who runs the inn?", "Who cooks?", ""]
     adapter.save(path, llama(trained=True))
     monkeypatch.setattr(pretrained, "smollm2", lambda: (fresh, None))
     monkeypatch.setattr(
@@ -56,7 +56,7 @@ def test_the_chat_opens_what_was_kept_or_says_why_not(path, monkeypatch):
     )
     monkeypatch.setattr("builtins.input", lambda _: lines.pop(0))
     chat.main([str(path)])
-    assert asked == [[("user", "Who runs the inn?")]]
+    assert asked == [[("user", "Who runs the inn?")], [("user", "Who cooks?")]]
     assert isinstance(fresh.blocks[1].attention.value, minillama.LoRA)
     with pytest.raises(SystemExit, match="holds no adapter"):
         chat.main([str(checkpoint.SHIPPED)])
