@@ -158,6 +158,8 @@ DRAWN = [
         "lines": [[(0.5, 5), (2, 15), (8, 40)]]}),
     ("15", "scaling", ({100: np.array([2.2, 2.1]), 1000: np.array([2.0])},), {"upto": 5e3}, {
         "lines": [[(1000, 2.0)]]}),
+    ("16", "conversations", ({"one": [("a", "you type", False), ("|b|", "the template", True)]},),
+     {}, {"words": ["one", "a", "|b|", "stop"], "bars": [0.7, 0.18, 0.7]}),
     ("16", "losses", (["a", " b"], np.array([2.0, 3.0]), np.array([1.0, 0.5]), 1), {}, {
         "bars": [2, 3, 1, 0.5], "legend": ["before", "after"]}),
     ("16", "token_probabilities", (["a", " b"], np.array([0.25, 0.75])), {}, {

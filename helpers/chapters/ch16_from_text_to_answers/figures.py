@@ -1,4 +1,4 @@
-"""Drawings of chapter 16: which tokens of a conversation count, and how likely each token is."""
+"""Drawings of chapter 16: tokens and which of them count, and how likely each is."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -6,10 +6,42 @@ import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from helpers.figures import INKS
 
-MASKED = "#999999"
+MASKED, COUNTS = "#999999", "#ffd24d"
+WHOSE = {"you type": INKS[0], "the model writes": INKS[2], "the template": "#555555"}
+
+
+def draw_conversations(ax: Axes, texts: Mapping[str, Sequence[tuple[str, str, bool]]]) -> Axes:
+    """Titled texts, a box for each token (whose it is, whether it counts) and a row for each line.
+
+    A character is one unit wide, so that 66 fill a figure of five inches.
+    """
+    y = 0.0
+    for title, tokens in texts.items():
+        ax.text(0, y, title, weight="bold", va="center")
+        x, y = 0.0, y - 1.1
+        for token, whose, counts in tokens:
+            word = token.strip() or "⏎"
+            wide, ink = len(word) + 0.8, WHOSE[whose]
+            if x + wide > 66:
+                x, y = 0.0, y - 1.1
+            if counts:
+                ax.bar(x, 0.18, wide, bottom=y - 0.58, align="edge", color=COUNTS)
+            ax.bar(x, 0.7, wide, bottom=y - 0.35, align="edge", color=(ink, 0.15), edgecolor=ink)
+            ax.text(x + 0.4, y, word, family="monospace", fontsize=9, va="center")
+            x, y = (0.0, y - 1.1) if word == "⏎" else (x + wide + 0.5, y)
+        ax.text(x + 0.5, y, "stop" if "|" in word else "…", va="center", weight="bold")
+        y -= 1.5
+    keys = [Patch(color=(ink, 0.4), label=whose) for whose, ink in WHOSE.items()]
+    keys.append(Patch(color=COUNTS, label="counts in the loss"))
+    apart = {"fontsize": 8.5, "handlelength": 0.8, "handletextpad": 0.4, "columnspacing": 1}
+    ax.legend(handles=keys, ncols=4, loc="upper center", bbox_to_anchor=(0.5, 0), **apart)
+    ax.set(xlim=(-0.2, 66.2), ylim=(y + 0.8, 0.6))
+    ax.set_axis_off()
+    return ax
 
 
 def draw_losses(
@@ -21,7 +53,7 @@ def draw_losses(
 ) -> Axes:
     """Nats at each token, before and after fine-tuning; the last `counted` are the answer's."""
     at = np.arange(len(tokens))
-    ax.axvspan(len(tokens) - counted - 0.5, len(tokens) - 0.5, color="#ffd24d", alpha=0.35)
+    ax.axvspan(len(tokens) - counted - 0.5, len(tokens) - 0.5, color=COUNTS, alpha=0.35)
     ax.bar(at - 0.2, before, 0.4, color=MASKED, label="before")
     ax.bar(at + 0.2, after, 0.4, color=INKS[0], label="after")
     ax.set_xticks(at, tokens, rotation=90, fontsize=7)

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 import helpers
 from helpers import checkpoint, corpus, pretrained, valley
 from helpers.chapters.lab import Part, percent, spread, table
-from helpers.minigpt import GPT, Tokenizer, get_batch, lr_at
+from helpers.minigpt import GPT, Tokenizer, generate, get_batch, lr_at
 from helpers.minillama import LoRA, chat_ids
 
 INN = Path(helpers.__file__).parent / "data" / "inn.txt"
@@ -348,6 +348,31 @@ def losses_by_token(before: GPT, after: GPT, tokenizer: Tokenizer) -> tuple:
     )
     tokens = [repr(tokenizer.vocab[i])[1:-1].strip() for i in next_T]
     return tokens, *nats, len(tokenizer.encode(answer)) + 1
+
+
+@torch.no_grad()
+def before_and_after(n: int = 17) -> dict[str, list[tuple[str, str, bool]]]:
+    """The fox's question, carried on by n tokens, and in the template with its answer.
+
+    Of each token: what it is, whose it is, and whether it counts in the loss.
+    """
+    because, answer = ENDINGS["wide"]
+    asked = f"{UNFINISHED} {because}\n{QUESTION}"
+    model, tokenizer = checkpoint.load()
+    typed_T = tokenizer.encode(asked)
+    written_T = generate(model, typed_T[None], n, top_k=1)[0]
+    add_tokens(model, tokenizer)
+    ids_T, targets_T = conversation(tokenizer, asked, answer)
+    counts = [False, *(targets_T >= 0).tolist()]
+    you, form, said = ["you type"] * len(typed_T), ["the template"], ["the model writes"]
+
+    def shown(ids, whose, counts):
+        return [*zip((tokenizer.vocab[i] for i in ids), whose, counts, strict=True)]
+
+    before = shown(written_T, you + said * n, [True] * len(written_T))
+    whose = 3 * form + you + 5 * form + said * sum(counts)
+    after = shown([*ids_T, targets_T[-1]], whose, counts)
+    return {"Before: our GPT carries on": before, "After: an answer, and a stop": after}
 
 
 @torch.no_grad()

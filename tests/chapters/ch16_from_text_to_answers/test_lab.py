@@ -18,6 +18,10 @@ def test_only_the_answer_and_its_end_count():
     assert tokenizer.decode(ids.tolist()) == (
         "<|im_start|>user\nWho is Fern?<|im_end|>\n<|im_start|>assistant\nA fox."
     )
+    _, after = lab.before_and_after(n=1).values()
+    written = [token for token, whose, counts in after if counts and "model" in whose]
+    assert "".join(written) == "The stream was too wide.<|im_end|>"
+    assert sum(whose == "the template" for _, whose, _ in after) == 8
     _, everything = lab.conversation(tokenizer, "Who is Fern?", "A fox.", mask=False)
     assert everything.tolist() == [*ids[1:].tolist(), lab.end_id(tokenizer)]
 
