@@ -164,6 +164,11 @@ DRAWN = [
         "bars": [2, 3, 1, 0.5], "legend": ["before", "after"]}),
     ("16", "token_probabilities", (["a", " b"], np.array([0.25, 0.75])), {}, {
         "bars": [0.25, 0.75]}),
+    ("14", "shared", (4, {"all": 4, "groups": 2}), {}, {
+        "lines": [[(0, 2), (0, 0.6)], [(8.5, 2), (8, 0.6)]],
+        "words": ["all", *"qqqq", *"kvkvkvkv", "groups", *"qqqq", *"kvkv"]}),
+    ("14", "pairs", (np.array([[1.0, 2, 3, 4], [5, 6, 7, 8]]), np.ones((2, 4))), {}, {
+        "lines": [[(1, 2), (5, 6)], [(6.3, 4), (10.3, 8)], [(1, -2.3), (1, -2.3)]]}),
     ("17", "crossings", (["stay", "cross", "cross"],), {}, {
         "lines": [[(0, 0), (1, 0), (2, 1), (3, 0)]], "x": ["stay", "cross", "cross"],
         "y": ["near", "far"]}),

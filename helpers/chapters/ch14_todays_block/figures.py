@@ -1,6 +1,7 @@
 """Drawings of chapter 14: two blocks, where an answer is carried, and what each head reads."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,48 +12,118 @@ from helpers.chapters.ch12_inside_the_gpt.figures import SHADE
 from helpers.figures import INKS
 
 LIT = "#ffd24d"
-BLOCKS = {  # what each part of a block is, and what changed, lit
-    "GPT-2, 2019": (
-        "LayerNorm",
-        "attention",
-        "positions added\nat the bottom",
-        "LayerNorm",
-        "GELU",
-    ),
-    "today": ("RMSNorm", "attention", "RoPE turns q, k;\nheads share k, v", "RMSNorm", "SwiGLU"),
+BLOCKS = {  # the boxes of both branches, from the bottom up
+    "GPT-2, 2019": ("LayerNorm", "attention", "LayerNorm", "GELU"),
+    "today": ("RMSNorm", "attention", "RMSNorm", "SwiGLU"),
 }
+PARTNERS = {"neighbours": ((0, 1), (2, 3)), "halves": ((0, 2), (1, 3))}
+EDGE = "#555555"
+LINE: dict[str, Any] = {"color": EDGE, "linewidth": 1, "zorder": 0}
+ARROW: dict[str, Any] = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "color": EDGE}
+
+
+def draw_box(ax: Axes, x: float, y: float, said: str, fill: str = "white", shape="round") -> Axes:
+    """Draw a word in a box."""
+    style = {"boxstyle": shape, "facecolor": fill, "edgecolor": EDGE}
+    ax.text(x, y, said, ha="center", va="center", fontsize=9, bbox=style)
+    return ax
 
 
 def draw_two_blocks(ax: Axes) -> Axes:
-    """The block of GPT-2 above today's, the stream as a thick line, what differs lit."""
-    thin = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "color": "#555555"}
-    for row, (name, (norm_1, attention, about, norm_2, network)) in enumerate(BLOCKS.items()):
-        y = -2.6 * row
-        ax.annotate("", (10.2, y), (-0.3, y), arrowprops=thin | {"linewidth": 3, "color": INKS[0]})
-        ax.text(-0.3, y + 1.55, name, fontsize=10, weight="bold", va="center")
-        for at, words in ((0.3, (norm_1, attention)), (5.4, (norm_2, network))):
-            ax.plot([at, at, at + 3.9], [y, y + 0.9, y + 0.9], color="#555555", linewidth=1)
-            ax.annotate("", (at + 3.9, y + 0.15), (at + 3.9, y + 0.9), arrowprops=thin)
-            for x, word in zip((at + 0.95, at + 2.75), words, strict=True):
-                changed = name == "today" and word != "attention"
-                style = {"boxstyle": "round", "edgecolor": "#555555"}
-                style["facecolor"] = LIT if changed else "white"
-                ax.text(x, y + 0.9, word, ha="center", va="center", fontsize=9, bbox=style)
-            ax.text(
-                at + 3.9,
-                y,
-                "+",
-                ha="center",
-                va="center",
-                fontsize=11,
-                zorder=4,
-                bbox={"boxstyle": "circle", "facecolor": "white", "edgecolor": "#555555"},
-            )
-        style = {"boxstyle": "round", "facecolor": LIT, "edgecolor": "none"}
-        ax.text(
-            3.05, y + 1.65, about, ha="center", va="center", fontsize=8, bbox=style if row else None
-        )
-    ax.set(xlim=(-0.4, 10.3), ylim=(-3.1, 2.2))
+    """Draw GPT-2's block and today's, from the bottom up, and beside them the four swaps."""
+    for left, (name, parts) in zip((0, 4.2), BLOCKS.items(), strict=True):
+        ax.text(left + 0.2, 9.1, name, weight="bold", va="center")
+        stream = ARROW | {"linewidth": 3, "color": INKS[0]}
+        ax.annotate("", (left + 0.4, 8.8), (left + 0.4, 0), arrowprops=stream)
+        if not left:
+            draw_box(ax, 2.1, 0.35, "positions")
+            ax.annotate("", (0.5, 0.35), (1.3, 0.35), arrowprops=ARROW)
+        for at in (0, 1):
+            x, y = left + 2.1, 1.2 + 3.8 * at
+            ax.plot([left + 0.4, x, x], [y, y, y + 3], **LINE)
+            ax.annotate("", (left + 0.65, y + 3), (x, y + 3), arrowprops=ARROW)
+            for up, part in zip((0.8, 2.1), parts[2 * at : 2 * at + 2], strict=True):
+                draw_box(ax, x, y + up, part, LIT if part in ("RMSNorm", "SwiGLU") else "white")
+            draw_box(ax, left + 0.4, y + 3, "+", shape="circle,pad=0.15")
+    for y, there, said in (
+        (9.1, 7.1, "gates on hidden numbers"),
+        (6.4, 3.4, "heads share k, v"),
+        (3.8, 3.2, "RoPE turns q, k"),
+        (1.2, 1.9, "no mean is subtracted"),
+    ):
+        ax.plot([7.2, 8], [there, y - 0.9], color=EDGE, linewidth=0.8, linestyle=":")
+        ax.text(8.1, y, said, va="center", fontsize=9)
+    draw_box(ax, 8.7, 8.3, "gate", LIT)
+    draw_box(ax, 8.7, 7.4, "up")
+    ax.plot([9.2, 10.3, 9], [8.3, 7.85, 7.4], **LINE)
+    draw_box(ax, 10.3, 7.85, "×", shape="circle,pad=0.15")
+    for x in (8.6, 9.5, 10.4):
+        ax.plot([x, 9.5], [5.65, 4.75], **LINE)
+        draw_box(ax, x, 5.65, "q", shape="square,pad=0.2")
+    draw_box(ax, 9.5, 4.75, "k v", LIT, "square,pad=0.2")
+    turn = np.exp(1j * np.linspace(0, 2 * np.pi, 60))
+    ax.fill(9.5 + 0.75 * turn.real, 2.65 + 0.75 * turn.imag, LIT, edgecolor=EDGE)
+    for angle, width in ((0.2, 1), (1.3, 2)):
+        tip = (9.5 + 0.7 * np.cos(angle), 2.65 + 0.7 * np.sin(angle))
+        arrow = ARROW | {"linewidth": width, "color": "black"}
+        ax.annotate("", tip, (9.5, 2.65), arrowprops=arrow)
+    draw_box(ax, 8.95, 0.4, "− mean")
+    ax.plot([8.2, 9.7], [0.2, 0.6], color=INKS[1], linewidth=1.5, zorder=4)
+    draw_box(ax, 10.6, 0.4, "÷ RMS", LIT)
+    ax.set(xlim=(0, 11.5), ylim=(-0.1, 9.5))
+    ax.set_axis_off()
+    return ax
+
+
+def draw_pairs(
+    ax: Axes, neighbours_T4: Num[np.ndarray, "T 4"], halves_T4: Num[np.ndarray, "T 4"]
+) -> Axes:
+    """Draw which numbers of a key are partners, and where its pairs point at positions 0 to T − 1.
+
+    Shapes: the key of width 4 at each position (T, 4), turned in both ways.
+    """
+    for y, name, keys_T4 in ((0, "neighbours", neighbours_T4), (-3.3, "halves", halves_T4)):
+        keys_T4 = np.asarray(keys_T4)
+        ax.text(-5.4, y + 1.3, name, weight="bold", va="center")
+        for pair, partners in enumerate(PARTNERS[name]):
+            ink, middle, hands_T2 = INKS[1 - pair], (3.3 * pair, y), keys_T4[:, list(partners)]
+            left, right = places = 0.95 * np.array(partners) - 5
+            for x, number in zip(places, keys_T4[0, list(partners)], strict=True):
+                draw_box(ax, x, y - 0.5, f"{number:.1f}".replace("-", "−"), shape="square,pad=0.35")
+            bow = f"arc3,rad={0.25 * (partners[1] - partners[0]) - 0.9}"
+            link = {"arrowstyle": "-", "connectionstyle": bow, "color": ink, "linewidth": 1.8}
+            ax.annotate("", (right, y - 0.1), (left, y - 0.1), arrowprops=link)
+            turn = np.linalg.norm(hands_T2[0]) * np.exp(1j * np.linspace(0, 2 * np.pi, 90))
+            ax.plot(middle[0] + turn.real, y + turn.imag, color="#bbbbbb", linewidth=0.8)
+            ax.plot(*(middle + hands_T2).T, "o", color=ink, markersize=3)
+            for tip, width in zip(middle + hands_T2[:2], (0.8, 2), strict=True):
+                arrow = ARROW | {"linewidth": width, "color": ink}
+                ax.annotate("", tip, middle, arrowprops=arrow)
+            last = len(hands_T2) - 1
+            for at in (0, last) if pair else range(last + 1):
+                x, up = middle + hands_T2[at] * (1 + 0.27 / np.linalg.norm(hands_T2[at]))
+                ax.text(x, up, str(at), ha="center", va="center", fontsize=8.5)
+    ax.set(xlim=(-5.5, 4.8), ylim=(-4.9, 1.6), aspect="equal")
+    ax.set_axis_off()
+    return ax
+
+
+def draw_shared(ax: Axes, heads: int, keep: Mapping[str, int]) -> Axes:
+    """Draw heads of queries and, lit, the fewer heads of keys and values that they share.
+
+    keep: for each drawing, side by side, its title and how many heads have keys and values.
+    """
+    for block, (title, groups) in enumerate(keep.items()):
+        left = block * (heads + 1.5)
+        ax.text(left - 0.4, 2.9, title, fontsize=9)
+        middles = left + (np.arange(groups) + 0.5) * heads / groups - 0.5
+        for head in range(heads):
+            ax.plot([left + head, middles[head * groups // heads]], [2, 0.6], **LINE)
+            draw_box(ax, left + head, 2, "q", shape="square,pad=0.2")
+        for x in middles:
+            draw_box(ax, x, 0.6, "k", LIT, "square,pad=0.2")
+            draw_box(ax, x, -0.2, "v", LIT, "square,pad=0.2")
+    ax.set(xlim=(-0.7, len(keep) * (heads + 1.5) - 1.5), ylim=(-0.7, 3.4))
     ax.set_axis_off()
     return ax
 
