@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 
 
-def turn(answers, model, tokenizer, messages, n=400):
+def turn(answers, model, tokenizer, messages, n=400, **how):
     """Print the answer as it comes, and add it to the conversation; Ctrl-C ends it early."""
     said = ""
     try:
-        for answer in answers(model, tokenizer, messages, n):
+        for answer in answers(model, tokenizer, messages, n, **how):
             print(answer.removeprefix(said), end="", flush=True)
             said = answer
     except KeyboardInterrupt:
@@ -29,7 +29,7 @@ def main(words: Sequence[str] = ()):
     path = parser.parse_args(words).adapter
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     print("SmolLM2 (135M parameters) is often wrong. Ctrl-C ends an answer, Enter alone leaves.")
-    from helpers import adapter, pretrained  # takes a while
+    from helpers import adapter, fast, pretrained  # takes a while
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -37,11 +37,12 @@ def main(words: Sequence[str] = ()):
         messages = [("system", pretrained.SYSTEM)]
         if path:
             adapter.load(path, model)
+        model = fast.faster(model, 4 if fast.INT4 else 32, model.T)
         while question := input("\nYou: ").strip():
             if path:
                 messages.clear()  # it was taught single questions, without a system message
             messages.append(("user", question))
-            turn(pretrained.answers, model, tokenizer, messages)
+            turn(pretrained.answers, model, tokenizer, messages, write=fast.stream)
     except (EOFError, KeyboardInterrupt):
         print()
     except (OSError, ValueError) as error:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -457,11 +457,18 @@ SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
 
 def answers(
-    model: nn.Module, tokenizer: BytePairTokenizer, messages: list[tuple[str, str]], n: int
+    model: nn.Module,
+    tokenizer: BytePairTokenizer,
+    messages: list[tuple[str, str]],
+    n: int,
+    write: Callable[..., Iterator[Tensor]] | None = None,
 ) -> Iterator[str]:
-    """SmolLM2's answer to a conversation, greedily: all of it so far, after each of its tokens."""
+    """SmolLM2's answer to a conversation, greedily: all of it so far, after each of its tokens.
+
+    write: `minillama.stream` unless it says otherwise.
+    """
     end, answer = tokenizer.ids[b"<|im_end|>"], []
-    for id_11 in stream(model, chat_ids(tokenizer, messages), n):
+    for id_11 in (write or stream)(model, chat_ids(tokenizer, messages), n):
         if id_11.item() == end:
             break
         answer.append(id_11.item())

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from helpers import adapter, chat, checkpoint, minillama, pretrained
+from helpers import adapter, chat, checkpoint, fast, minillama, pretrained
 
 IDS = torch.arange(5)[None]
 
@@ -50,9 +50,10 @@ def test_a_foreign_file_is_refused_in_a_sentence_and_changes_nothing(path, tmp_p
 def test_the_chat_opens_what_was_kept_or_says_why_not(path, monkeypatch):
     asked, fresh, lines = [], llama(), ["Who runs the inn?", "Who cooks?", ""]
     adapter.save(path, llama(trained=True))
+    monkeypatch.setattr(fast, "INT4", False)
     monkeypatch.setattr(pretrained, "smollm2", lambda: (fresh, None))
     monkeypatch.setattr(
-        pretrained, "answers", lambda *given: asked.append(given[2][:]) or ["Fern."]
+        pretrained, "answers", lambda *given, write: asked.append(given[2][:]) or ["Fern."]
     )
     monkeypatch.setattr("builtins.input", lambda _: lines.pop(0))
     chat.main([str(path)])

@@ -1,9 +1,11 @@
 """The commands: what they print, keep and ask, and what they say of bad input."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
-from helpers import chat, checkpoint, command, minigpt, minillama, pretrained
+from helpers import chat, checkpoint, command, fast, minigpt, minillama, pretrained
 
 TEXT = "Лиса не перешла ручей. " * 60
 
@@ -108,7 +110,7 @@ def test_bad_input_gets_one_sentence_and_leaves_no_file(path, monkeypatch):
 def test_chat_keeps_what_was_said_even_of_an_answer_cut_short(typed, monkeypatch, capsys):
     asked = []
 
-    def answers(model, tokenizer, messages, n):
+    def answers(model, tokenizer, messages, n, write):
         asked.append(list(messages))
         yield "Par"
         yield "Paris"
@@ -116,8 +118,9 @@ def test_chat_keeps_what_was_said_even_of_an_answer_cut_short(typed, monkeypatch
             raise KeyboardInterrupt
         yield "Paris."
 
-    monkeypatch.setattr(pretrained, "smollm2", lambda: (None, None))
+    monkeypatch.setattr(pretrained, "smollm2", lambda: (SimpleNamespace(T=9), None))
     monkeypatch.setattr(pretrained, "answers", answers)
+    monkeypatch.setattr(fast, "faster", lambda *_: None)
     typed += ["Where?", "And now?"]
     chat.main()
     first, *said = capsys.readouterr().out.splitlines()[:3]

@@ -1,103 +1,23 @@
-"""SmolLM2 made fast without other answers, and one model that answers many people at once.
+"""SmolLM2 at several speeds, and one model that answers many people at once.
 
 `race` also runs llama.cpp, where its wheel is installed (``pip install xllamacpp``).
 """
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from helpers import corpus, minillama, pretrained
+from helpers import corpus, fast, minillama, pretrained
 
 SENTENCE = "The fox did not cross the stream because it was too wide. "
 
 # --- one conversation, fast --------------------------------------------------------------------
-
-
-class Int4Linear(nn.Module):
-    """A linear layer in blocks of 32 codes of four bits, for bfloat16 inputs on a CPU."""
-
-    def __init__(self, linear: nn.Linear):
-        super().__init__()
-        blocks = linear.weight.detach().float().unflatten(1, (-1, 32))
-        least, most = blocks.aminmax(dim=-1)
-        scale = (most - least).clamp(min=1e-8) / 15
-        codes = ((blocks - least[..., None]) / scale[..., None]).round().int()
-        self.codes = torch.ops.aten._convert_weight_to_int4pack_for_cpu(codes.flatten(1), 1)
-        levels = torch.stack([scale, least + 8 * scale], dim=-1)  # torch counts codes from -8
-        self.levels = levels.transpose(0, 1).contiguous().bfloat16()
-
-    def forward(self, x_BTC: Tensor) -> Tensor:
-        """(B, T, inputs) to (B, T, outputs)."""
-        x_NC = x_BTC.flatten(0, -2)
-        out_NC = torch.ops.aten._weight_int4pack_mm_for_cpu(x_NC, self.codes, 32, self.levels)
-        return out_NC.unflatten(0, x_BTC.shape[:-1])
-
-
-class FastAttention(nn.Module):
-    """Cached attention for one text of at most T tokens: nothing is copied, repeated or masked."""
-
-    def __init__(self, attention: Any, G: int, T: int, dtype: torch.dtype):
-        super().__init__()
-        self.attention, self.past, D = attention, 0, attention.D
-        self.kept = torch.zeros(2, 1, G, T, D, dtype=dtype)
-        angle_TK = torch.arange(T)[:, None] / attention.base ** (torch.arange(0, D, 2) / D)
-        self.cos_TK, self.sin_TK = angle_TK.cos().to(dtype), angle_TK.sin().to(dtype)
-
-    def forward(self, x_1TC: Tensor) -> Tensor:
-        """Only the new tokens, (1, T, C) to (1, T, C)."""
-        one, T = self.attention, x_1TC.shape[1]
-        new = slice(self.past, self.past + T)
-        q, k, v = (
-            layer(x_1TC).unflatten(-1, (-1, one.D)).transpose(1, 2)
-            for layer in (one.query, one.key, one.value)
-        )
-        x, y = torch.cat([q, k], dim=1).unflatten(-1, (-1, 2)).unbind(-1)
-        cos, sin = self.cos_TK[new], self.sin_TK[new]
-        turned = torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(-2)
-        q, self.kept[0, :, :, new] = turned.split([q.shape[1], k.shape[1]], dim=1)
-        self.kept[1, :, :, new] = v
-        self.past += T
-        k, v = self.kept[:, :, :, : self.past]
-        if T > 1:  # the prompt, once
-            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-        else:  # heads that share keys become queries of one head
-            mixed = F.scaled_dot_product_attention(q.view(1, k.shape[1], -1, one.D), k, v)
-            mixed = mixed.reshape(1, -1, 1, one.D)
-        return one.out(mixed.transpose(1, 2).flatten(2))
-
-
-def faster(model: minillama.Llama, bits: int, T: int = 512) -> minillama.Llama:
-    """A copy of a Llama with `FastAttention`, to read one text from its start.
-
-    bits: of a weight in its blocks, 32, 16 or 4, where all else has 16.
-    """
-    dtype = torch.float32 if bits == 32 else torch.bfloat16
-    fast = copy.deepcopy(model).to(dtype).eval()
-    if bits == 4:
-        for parent in [*fast.modules()]:
-            for name, layer in [*parent.named_children()]:
-                if isinstance(layer, nn.Linear) and layer is not fast.head:
-                    setattr(parent, name, Int4Linear(layer))
-    G = model.blocks[0].attention.key.out_features // model.blocks[0].attention.D
-    attentions = [FastAttention(block.attention, G, T, dtype) for block in fast.blocks]
-    minillama.set_attention(fast, attentions)
-    return fast
-
-
-def writes(model: nn.Module, ids_BT: Tensor, n: int) -> Iterator[Tensor]:
-    """`minillama.stream`, by a model that `faster` made."""
-    for _ in range(n):
-        with torch.no_grad():
-            ids_BT = model(ids_BT)[:, -1:].argmax(dim=-1)
-        yield ids_BT
 
 
 def llama_cpp() -> Any:
@@ -136,14 +56,14 @@ def speed(writing: Iterator[Tensor]) -> tuple[list[int], float]:
 
 
 def ways(model: minillama.Llama, ids_1T: Tensor, n: int) -> dict[str, Iterator[Tensor]]:
-    """Four ways to write n ids, the likeliest each time; three where torch is older than 2.6."""
+    """Four ways to write n ids, the likeliest each time; three without `fast.INT4`."""
     found = {
         "the book's loop": minillama.stream(model, ids_1T, n),
-        "nothing copied or repeated": writes(faster(model, 32), ids_1T, n),
-        "and in 16 bits": writes(faster(model, 16), ids_1T, n),
+        "nothing copied or repeated": fast.stream(fast.faster(model, 32), ids_1T, n),
+        "and in 16 bits": fast.stream(fast.faster(model, 16), ids_1T, n),
     }
-    if hasattr(torch.ops.aten, "_weight_int4pack_mm_for_cpu"):
-        found["and in four bits"] = writes(faster(model, 4), ids_1T, n)
+    if fast.INT4:
+        found["and in four bits"] = fast.stream(fast.faster(model, 4), ids_1T, n)
     return found
 
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from support import ROOT
 
-from helpers import gguf, minillama
+from helpers import fast, gguf, minillama
 from helpers.chapters.ch15_fast_and_large import lab
 
 
@@ -177,18 +177,10 @@ def test_everybody_in_a_batch_gets_what_they_would_get_alone():
             assert answer == [token.item() for token in alone]
 
 
-def test_four_bits_multiply_as_the_levels_that_they_stand_for():
-    layer = torch.nn.Linear(64, 32, bias=False)
-    x_BTC = torch.randn(1, 3, 64).bfloat16()
-    wanted = x_BTC.float() @ lab.rounded_weights(layer.weight.detach(), 4).T
-    found = lab.serving.Int4Linear(layer)(x_BTC).float()
-    assert (found - wanted).abs().max() < 0.02 * wanted.abs().max()
-
-
-def test_a_line_says_so_where_torch_has_no_four_bits(monkeypatch, capsys):
+def test_a_line_says_so_where_torch_has_no_fast_four_bits(monkeypatch, capsys):
     words = SimpleNamespace(encode=lambda text: torch.arange(9))
     space = {"serving": lab.serving, "smol": small_llama(), "tokenizer": words}
-    monkeypatch.setattr(torch.ops, "aten", SimpleNamespace())
+    monkeypatch.setattr(fast, "INT4", False)
     exec(cell("fast-race"), space)
     *_, before, last = capsys.readouterr().out.splitlines()
     assert "tokens a second" in before
