@@ -17,9 +17,10 @@ import safetensors.torch
 from torch import Tensor, nn
 
 from helpers import checkpoint, command, files
+from helpers.families import NAMES
 from helpers.minigpt import GPT, WORDS, Tokenizer
 from helpers.minillama import BytePairTokenizer
-from helpers.pretrained import DIGITS, LETTERS, NAMES
+from helpers.pretrained_tokenizers import DIGITS, LETTERS
 
 SIZES = {  # ours, those of GGUF, of Hugging Face's GPT-2 and of its Llama
     "V": ("vocab_size", "vocab_size", "vocab_size"),
@@ -32,7 +33,7 @@ SIZES = {  # ours, those of GGUF, of Hugging Face's GPT-2 and of its Llama
     "base": ("rope.freq_base", "", "rope_theta"),
 }
 
-GPT2_NAMES = {  # minigpt's parts in GGUF and in GPT-2, as pretrained.NAMES has minillama's
+GPT2_NAMES = {  # minigpt's parts in GGUF and in GPT-2, as families.NAMES has minillama's
     "embedding": ("token_embd", "transformer.wte"),
     "position": ("position_embd", "transformer.wpe"),
     "blocks.{}.norm_1": ("blk.{}.attn_norm", "transformer.h.{}.ln_1"),

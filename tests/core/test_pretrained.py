@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import save_file
 from tiny import numbers, seeded
 
-from helpers import checkpoint, corpus, gguf, minillama, pretrained
+from helpers import checkpoint, corpus, families, gguf, minillama, pretrained, pretrained_tokenizers
 
 # ------------------------------------------------------------------------------- GGUF, by hand
 
@@ -105,7 +105,7 @@ def llama_file(**changed):
         metadata[key] = value
     metadata = {name: value for name, value in metadata.items() if value}
     tensors = {}
-    for theirs, _ in pretrained.NAMES.values():
+    for theirs, _ in families.NAMES.values():
         shape = (32,) if "norm" in theirs else (3 if "embd" in theirs else 32, 32)
         blocks = struct.pack("<e32b", 0.01, *range(32)) * (1 if "norm" in theirs else shape[0])
         if theirs != "output":
@@ -192,7 +192,7 @@ def folder(tmp_path):
             key = layer.replace(f".{number}.", ".{}.")
             if "query" in name or "key" in name:
                 tensor = torch.cat([head[i::2] for head in tensor.split(8) for i in (0, 1)])
-            theirs = pretrained.NAMES[key][1].format(number)
+            theirs = families.NAMES[key][1].format(number)
             tensors[f"{theirs}.{kind}"] = tensor.clone()
         files = {}
         for i in range(shards):
@@ -251,7 +251,7 @@ def test_folder_holds_the_model(folder, tied, shards, biased, more):
 def test_tokens_of_another_kind_are_hugging_faces(kind):
     """Stored by benchmarks/oracles_llama.py, which compares 10,000 strings."""
     stored = json.loads(Path(__file__).with_name(f"{kind}_tokens.json").read_text("utf-8"))
-    tokenizer = pretrained.tokenizer_from(stored.pop("tokenizer.json"))
+    tokenizer = pretrained_tokenizers.tokenizer_from(stored.pop("tokenizer.json"))
     assert len(stored) == 40
     assert [text for text, ids in stored.items() if tokenizer.encode(text).tolist() != ids] == []
     assert tokenizer.decode(tokenizer.encode("Two  foxes\n中 é")) == "Two  foxes\n中 é"

@@ -10,7 +10,7 @@ import regex
 
 from helpers.chapters.ch13_tokens import lab
 from helpers.minillama import SPLIT, BytePairTokenizer, join, learn_merges
-from helpers.pretrained import byte_pair_tokenizer
+from helpers.pretrained_tokenizers import byte_pair_tokenizer
 
 STORED = json.loads(Path(__file__).with_name("with_tokenizers.json").read_text("utf-8"))
 
