@@ -154,6 +154,9 @@ DRAWN = [
         "lines": [[(0, 0.2), (2, 0.9)], [(0, 0.8), (2, 0.1)]]}),
     ("14", "read", (HALVES, ["the", "fox"]), {}, {
         "cells": [HALVES], "x": ["the", "fox"], "y": ["1", "2"]}),
+    ("15", "passes", (["a", "b", "c"], 1), {"cache": True}, {
+        "words": ["a", "b", "prefill", "a", "b", "c", "decode"],
+        "legend": ["passes through", "read from the cache"]}),
     ("15", "roofline", ([0.5, 2, 8], [5.0, 15.0, 40.0]), {"bandwidth": 10.0}, {
         "lines": [[(0.5, 5), (2, 15), (8, 40)]]}),
     ("15", "scaling", ({100: np.array([2.2, 2.1]), 1000: np.array([2.0])},), {"upto": 5e3}, {

@@ -1,6 +1,7 @@
-"""Drawings of chapter 15: tiles of scores, a block of few bits, a roofline, a scaling law."""
+"""Drawings of chapter 15: passes with and without a cache, tiles, bits, a roofline, a law."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,30 +16,76 @@ DONE, NOW, NEVER = "#cfe3f2", "#ffd24d", "#f2f2f2"
 FEW = 5  # bits up to which the levels are drawn one by one
 
 
+def _box(x: float, y: float, wide: float, high: float, colour: str, **how: Any) -> Rectangle:
+    """A filled box with an edge; what is never computed is hatched."""
+    hatch = "////" if colour == NEVER else None
+    how = {"edgecolor": "#555555", "hatch": hatch} | how
+    return Rectangle((x, y), wide, high, facecolor=colour, **how)
+
+
+def _legend(ax: Axes, meant: Mapping[str, str], **where: Any) -> None:
+    """Say what the colours mean."""
+    boxes = [_box(0, 0, 1, 1, colour, label=name) for name, colour in meant.items()]
+    ax.legend(handles=boxes, borderpad=0, fontsize=9, **where)
+
+
+def draw_passes(ax: Axes, words: Sequence[str], prompt: int, *, cache: bool) -> Axes:
+    """Draw each pass as a row that ends with the word it writes; what it computes is lit."""
+    rows = range(len(words) - prompt)
+    for row in rows:
+        for at, word in enumerate(words[: prompt + row + 1]):
+            written, kept = at == prompt + row, cache and row and at < prompt + row - 1
+            colour = "white" if written else DONE if kept else NOW
+            edge = {"edgecolor": "#999999", "linestyle": ":" if written else "-"}
+            ax.add_patch(_box(at, row, 0.96, 0.88, colour, **edge))
+            ax.text(at + 0.48, row + 0.46, word, ha="center", va="center", fontsize=9)
+        phase = ("decode" if row else "prefill") if cache else f"pass {row + 1}"
+        ax.text(-0.12, row + 0.46, phase, ha="right", va="center", fontsize=9)
+    lit = sum(1 if cache and row else prompt + row for row in rows)
+    how = "with a KV cache" if cache else "our generate"
+    if cache:
+        _legend(ax, {"passes through": NOW, "read from the cache": DONE}, loc="upper right")
+    ax.set_title(f"{how}: {lit} tokens pass through the model", fontsize=10)
+    ax.set(xlim=(-0.95, len(words)), ylim=(len(rows), -0.15))
+    ax.set_axis_off()
+    return ax
+
+
 def draw_tiles(ax: Axes, *, T: int = 12, tile: int = 3, row: int = 2, column: int = 1) -> Axes:
     """Draw causal scores of T tokens in tiles: those that are done, the one at work, the others.
 
-    row, column: of the tile at work. Beside its rows stand what is kept of them.
+    row, column: of the tile at work. Beside its rows stands what is kept of them.
     """
+    looks = {
+        "done, forgotten": DONE,
+        "at work": NOW,
+        "not begun": "white",
+        "masked, skipped": NEVER,
+    }
     for top in range(0, T, tile):
         for left in range(0, T, tile):
             at = (top // tile, left // tile)
-            done = at[1] <= at[0] and at < (row, column)
-            colour = NOW if at == (row, column) else DONE if done else "white"
-            colour = NEVER if at[1] > at[0] else colour
-            hatch = "////" if at[1] > at[0] else None
-            ax.add_patch(
-                Rectangle(
-                    (left, top), tile, tile, facecolor=colour, edgecolor="#555555", hatch=hatch
-                )
-            )
-    for name, x in (("m", T + 0.8), ("s", T + 2.0), ("o", T + 3.2)):
-        width = 2.4 if name == "o" else 0.8
-        ax.add_patch(Rectangle((x, row * tile), width, tile, facecolor=NOW, edgecolor="#555555"))
+            look = "done, forgotten" if at < (row, column) else "not begun"
+            look = "at work" if at == (row, column) else look
+            look = "masked, skipped" if at[1] > at[0] else look
+            ax.add_patch(_box(left, top, tile, tile, looks[look]))
+    kept = {
+        "m": (0.8, "largest score"),
+        "s": (0.8, "sum of e^(score − m)"),
+        "o": (2.4, "weighted sum of values"),
+    }
+    x = T + 0.8
+    for name, (width, _) in kept.items():
+        ax.add_patch(_box(x, row * tile, width, tile, NOW))
         ax.text(x + width / 2, row * tile - 0.3, name, ha="center", va="bottom", fontsize=10)
+        x += width + 0.4
+    said = "\n".join(f"{name}: {means}" for name, (_, means) in kept.items())
+    ax.text(T + 0.8, (row + 1) * tile + 0.3, f"kept for each row\n{said}", va="top", fontsize=9)
+    corner = {"bbox_to_anchor": (T + 0.4, 0), "bbox_transform": ax.transData}
+    _legend(ax, looks, loc="upper left", **corner)
     ax.text(T / 2, -0.4, "keys, in tiles", ha="center", va="bottom", fontsize=9)
     ax.text(-0.4, T / 2, "queries", ha="right", va="center", rotation=90, fontsize=9)
-    ax.set(xlim=(-1.4, T + 6.2), ylim=(T + 0.3, -1.6), aspect="equal")
+    ax.set(xlim=(-1.4, T + 6.8), ylim=(T + 0.3, -1.6), aspect="equal")
     ax.set_axis_off()
     return ax
 

@@ -1,10 +1,20 @@
-"""Chapter 15's tiles and levels."""
+"""Chapter 15's passes, tiles and levels."""
 
 import numpy as np
+import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from helpers.chapters.ch15_fast_and_large import figures as draw
+
+
+@pytest.mark.parametrize(("cache", "lit"), [(False, 3 + 4 + 5), (True, 3 + 1 + 1)])
+def test_with_a_cache_only_new_tokens_are_lit(ax, cache, lit):
+    draw.draw_passes(ax, list("abcdef"), 3, cache=cache)
+    colours = [to_hex(patch.get_facecolor()) for patch in ax.patches]
+    assert colours.count(draw.NOW) == lit
+    assert f" {lit} tokens" in ax.get_title(loc="left") + ax.get_title()
+    assert len(colours) == 4 + 5 + 6  # one is written in each pass
 
 
 def test_tiles_that_are_done_come_before_the_one_at_work(ax):
