@@ -159,6 +159,11 @@ DRAWN = [
         "legend": ["passes through", "read from the cache"]}),
     ("15", "roofline", ([0.5, 2, 8], [5.0, 15.0, 40.0]), {"bandwidth": 10.0}, {
         "lines": [[(0.5, 5), (2, 15), (8, 40)]]}),
+    ("15", "batch", ({"a": ("12", 2), "b": ("1", 3), "c": ("1", 1)}, 2), {}, {
+        "lines": [[(4, 0.5), (4, 2.9)]], "y": ["a\nrow 1", "b\nrow 2", "c\nrow 1"]}),
+    ("15", "frontier", ({9: 2.0}, 4.0, 7.0, 8.0), {}, {
+        "lines": [[(8 / 6, 8 / 6), (1, 2), (0.8, 2.4)], [(1, 2)], [(0.8, 2.4)]],
+        "words": ["2 people", "3 people"], "legend": ["9 tokens each"]}),
     ("15", "scaling", ({100: np.array([2.2, 2.1]), 1000: np.array([2.0])},), {"upto": 5e3}, {
         "lines": [[(1000, 2.0)]]}),
     ("16", "conversations", ({"one": [("a", "you type", False), ("|b|", "the template", True)]},),

@@ -1,6 +1,6 @@
-"""Drawings of chapter 15: passes with and without a cache, tiles, bits, a roofline, a law."""
+"""Drawings of chapter 15: passes, tiles, bits, a batch, a roofline and frontier, a law."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -147,6 +147,61 @@ def draw_roofline(
         axis.set_major_formatter("{x:g}")
     ax.minorticks_off()
     ax.set(xlabel="operations a byte", ylabel="10⁹ operations a second")
+    return ax
+
+
+def draw_batch(ax: Axes, requests: Mapping[str, tuple[Sized, int]], users: int) -> Axes:
+    """Draw who sits in which row of a continuous batch, after how much padding, and when.
+
+    requests: of each text its ids, and how many the answer has, in the order they came.
+    """
+    S = max(len(ids_T) for ids_T, _ in requests.values())
+    free, labels = [(S, -1 - row) for row in range(users)], []  # from which column, after whom
+    for y, (text, (ids_T, answer)) in enumerate(requests.items()):
+        row = min(range(users), key=lambda row: free[row][0])
+        joins, before = free[row]
+        parts = ((0, joins - len(ids_T), NEVER), (joins - len(ids_T), joins, DONE))
+        for left, right, colour in (*parts, (joins, joins + answer, NOW)):
+            for x in range(left, right):
+                ax.add_patch(_box(x, y + 0.1, 1, 0.8, colour, linewidth=0.6))
+        if before >= 0:
+            ax.plot([joins, joins], [before + 0.5, y + 0.9], color=INKS[1], linewidth=2)
+        free[row] = joins + answer, y
+        labels.append(f"{text}\nrow {row + 1}")
+    _legend(
+        ax,
+        {"padding": NEVER, "prompt": DONE, "answer, a token a step": NOW},
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=3,
+    )
+    ends = max(end for end, _ in free)
+    ax.set(xlim=(0, ends), ylim=(len(labels), 0), xlabel="column of the cache")
+    ax.set_yticks(np.arange(len(labels)) + 0.5, labels, fontsize=9)
+    ax.tick_params(left=False)
+    return ax
+
+
+def draw_frontier(
+    ax: Axes, caches: Mapping[int, float], weights: float, room: float, bandwidth: float
+) -> Axes:
+    """Draw tokens a second in all against those of each person, for more and more people.
+
+    caches: bytes of a conversation, by its tokens; weights: bytes, too. A line ends where the
+    caches fill the room, and has a ring where they take as many bytes as the weights.
+    """
+    for ink, (T, size) in zip(INKS, caches.items(), strict=False):
+        people = np.arange(1, room // size + 1)
+        each = bandwidth / (weights + people * size)
+        ax.plot(each, people * each, color=ink, label=f"{T:,} tokens each")
+        for n, fill in ((round(weights / size), "white"), (len(people), ink)):
+            x, y = each[n - 1], n * each[n - 1]
+            ax.plot([x], [y], "o", color=ink, markerfacecolor=fill, markersize=5)
+            ax.annotate(f"{n} people", (x, y), (6, 3), textcoords="offset points", fontsize=9)
+    ax.legend(loc="upper right", fontsize=9)
+    ax.set(xlim=(0, None), ylim=(0, None))
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set(xlabel="tokens a second for each person", ylabel="tokens a second in all")
     return ax
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from matplotlib.colors import to_hex
 from support import ROOT
 
 from helpers import fast, gguf, minillama
-from helpers.chapters.ch15_fast_and_large import lab
+from helpers.chapters.ch15_fast_and_large import figures, lab
 
 
 def cell(ident: str) -> str:
@@ -175,6 +176,25 @@ def test_everybody_in_a_batch_gets_what_they_would_get_alone():
         for (ids_T, n), answer in zip(requests, served, strict=True):
             alone = minillama.stream(model, ids_T[None], n)
             assert answer == [token.item() for token in alone]
+
+
+def test_the_picture_of_a_batch_is_how_serve_goes(ax, monkeypatch):
+    """Of everybody who joins, the columns in which the prompt stands."""
+    requests = [(torch.arange(T), n) for T, n in ((2, 4), (6, 9), (4, 8), (4, 3))]
+    joined, plain = [], lab.serving.read_together
+
+    def read_together(model, ids_BT, cache, sees_BS):
+        if ids_BT.shape[1] > 1:
+            joined.append(torch.nonzero(sees_BS[0])[:, 0].tolist())
+        return plain(model, ids_BT, cache, sees_BS)
+
+    monkeypatch.setattr(lab.serving, "read_together", read_together)
+    assert len([*lab.serving.serve(small_llama(), requests, 2)]) == 4 + 9 + 8 + 3
+    figures.draw_batch(ax, {f"{n}": one for n, one in enumerate(requests)}, 2)
+    blue = [patch for patch in ax.patches if to_hex(patch.get_facecolor()) == figures.DONE]
+    assert joined == [
+        [patch.get_x() for patch in blue if int(patch.get_y()) == row] for row in range(4)
+    ]
 
 
 def test_a_line_says_so_where_torch_has_no_fast_four_bits(monkeypatch, capsys):
