@@ -33,3 +33,11 @@ def test_picture_of_caches_shows_the_numbers_of_the_steps():
     assert re.findall(r">([\d,]+)<", svg) == [f"{numbers:,}" for numbers in caches]
     (lit,) = re.findall(r'book-lit\)" d="(.*?)"', svg)
     assert lit.count("M") == 2 * (8 + 2 + 1 + 1)
+
+
+def test_picture_of_windows_lights_what_a_mask_lets_through():
+    page = (ROOT / "book" / "models-of-this-year.md").read_text("utf-8")
+    (lit,) = re.findall(r'aria-labelledby="windows-.*?book-lit\)" d="(.*?)"', page, re.S)
+    pairs = [(t, s) for t in range(8) for s in range(t + 1)]
+    masks = [True] * len(pairs), [t - s < 3 for t, s in pairs], [t // 4 == s // 4 for t, s in pairs]
+    assert lit.count("M") == sum(map(sum, masks))
