@@ -168,6 +168,11 @@ DRAWN = [
         "lines": [[(1000, 2.0)]]}),
     ("16", "conversations", ({"one": [("a", "you type", False), ("|b|", "the template", True)]},),
      {}, {"words": ["one", "a", "|b|", "stop"], "bars": [0.7, 0.18, 0.7]}),
+    ("16", "forgotten", ({"a": [2.0, 4.0], "b": [1.0]},), {"before": 0.5}, {
+        "lines": [[(2, 0), (4, 0)], [(1, 1)]], "words": ["mean 3.00", "mean 1.00"],
+        "y": ["a", "b"], "legend": ["before"]}),
+    ("16", "rounds", ({"β = 0.1": [[1, 2], [3, 4]], "β = 1": [[5, 6]]},), {}, {
+        "lines": [[(0, 1), (1, 2)], [(0, 3), (1, 4)], [(0, 5), (1, 6)]]}),
     ("16", "losses", (["a", " b"], np.array([2.0, 3.0]), np.array([1.0, 0.5]), 1), {}, {
         "bars": [2, 3, 1, 0.5], "legend": ["before", "after"]}),
     ("16", "token_probabilities", (["a", " b"], np.array([0.25, 0.75])), {}, {
@@ -296,6 +301,13 @@ def test_machine_names_its_parts_and_no_other(ax):
     assert {words for *_, words in machine.PARTS.values()} <= {*shown(ax)["words"]}
     with pytest.raises(ValueError, match=r"got \['softmaxer'\]"):
         machine.draw_machine(ax, lit=["softmaxer"])
+
+
+def test_lora_is_drawn_to_scale_with_its_entries(ax):
+    assert OF_CHAPTER["16"].draw_lora(ax, width=64, rank=4) is ax
+    assert {"a: 4 × 64 = 256", "b: 64 × 4\n= 256"} <= {*shown(ax)["words"]}
+    sizes = {(bar.get_width(), bar.get_height()) for bar in ax.patches}
+    assert {(1, 1), (1, 4 / 64), (4 / 64, 1)} <= sizes
 
 
 def test_rungs_hang_at_their_losses(ax):

@@ -328,14 +328,6 @@ def add_lora(model: nn.Module, rank: int, layer: type[nn.Module] = LoRA, first: 
                     setattr(part, name, layer(linear, rank, 2 * rank))
 
 
-def merge_all(model: nn.Module) -> None:
-    """Merge every adapter into its layer."""
-    for part in list(model.modules()):
-        for name, module in list(part.named_children()):
-            if hasattr(module, "merge"):
-                setattr(part, name, module.merge())
-
-
 @torch.no_grad()
 def losses_by_token(before: GPT, after: GPT, tokenizer: Tokenizer) -> tuple:
     """Of the fox's conversation: its tokens, the nats at each of two models, how many count."""
@@ -633,6 +625,28 @@ def ways_told() -> str:
         columns += [[run["cold"] for run in found], [run["new"]["end"] for run in found]]
         rows.append([name, *map(percent, columns)])
     return table("trained | usual pairs | new pairs | things | heroes | *cold* | end", rows)
+
+
+def forgotten() -> tuple[dict[str, list[float]], float]:
+    """Losses on tales by the way of training, named with what it gets right, and that before."""
+    ways: dict[str, tuple[str, dict]] = {
+        "all weights, 0.003": ("reading", {"way": "answer only"}),
+        "all, with tales": ("forgetting", {"way": "with tales"}),
+        "LoRA, 0.01": ("forgetting", {"rank": 8, "lr": 0.01}),
+        "all weights, 0.001": ("forgetting", {"lr": 0.001}),
+    }
+    found = {}
+    for name, (part, setting) in ways.items():
+        runs = PARTS[part].runs(**setting)
+        right = percent([run["new"]["right"] for run in runs])
+        found[f"{name}\n{right} right"] = [run["tales"][1] for run in runs]
+    return found, runs[0]["tales"][0]
+
+
+def rounds(key: str) -> dict[str, list[list[float]]]:
+    """Praise, or the fraction right, in the rounds of DPO, by β and seed."""
+    runs = PARTS["preference"].runs
+    return {f"β = {beta:g}": [run[key] for run in runs(beta=beta)] for beta in (0.1, 1.0)}
 
 
 def leaked_told() -> str:
