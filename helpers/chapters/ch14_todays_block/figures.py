@@ -143,7 +143,9 @@ def draw_carried(
     return ax
 
 
-def draw_read(ax: Axes, weights_HT: Num[np.ndarray, "H T"], words: Sequence[str]) -> Axes:
+def draw_read(
+    ax: Axes, weights_HT: Num[np.ndarray, "H T"], words: Sequence[str], row: str = "head"
+) -> Axes:
     """Draw what each head of a layer reads at one position, a row a head, darker for more.
 
     Shapes: weights (H, T), a word for each column.
@@ -152,7 +154,21 @@ def draw_read(ax: Axes, weights_HT: Num[np.ndarray, "H T"], words: Sequence[str]
     ax.set_xticks(range(len(words)), words, fontsize=8, rotation=60, ha="right")
     ax.set_yticks(range(len(weights_HT)), [str(head + 1) for head in range(len(weights_HT))])
     ax.tick_params(length=0, pad=1.5)
-    ax.set(ylabel="head")
+    ax.set(ylabel=row)
+    return ax
+
+
+def draw_runs(ax: Axes, runs: Mapping[str, Mapping[str, Num[np.ndarray, " seeds"]]]) -> Axes:
+    """Draw a dot for each run and an upright line for each mean, a row a kind, an ink a rate."""
+    for row, rates in enumerate(runs.values()):
+        for n, (rate, losses) in enumerate(rates.items()):
+            y, ink = row + 0.3 * n - 0.15, INKS[n]
+            ax.plot(losses, np.full(len(losses), y), "o", color=ink, markersize=4, alpha=0.7)
+            mean, label = [losses.mean()] * 2, None if row else rate
+            ax.plot(mean, [y - 0.13, y + 0.13], color=ink, linewidth=2.5, label=label)
+    ax.set_yticks(np.arange(len(runs)), list(runs))
+    ax.set(ylim=(len(runs) - 0.5, -0.5), xlabel="nats per character")
+    ax.legend(loc="lower right")
     return ax
 
 
