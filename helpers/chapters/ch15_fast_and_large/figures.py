@@ -131,16 +131,26 @@ def of_block(x_N: Float[np.ndarray, " N"], measure: Callable) -> tuple[Callable,
 
 
 def draw_roofline(
-    ax: Axes, intensity: Sequence[float], rate: Sequence[float], bandwidth: float
+    ax: Axes,
+    intensity: Sequence[float],
+    rate: Sequence[float],
+    bandwidth: float,
+    names: Sequence[object],
 ) -> Axes:
     """Draw measured operations a second against operations a byte, under the two roofs.
 
-    rate in 10⁹ operations a second, bandwidth in 10⁹ bytes a second.
+    rate in 10⁹ operations a second, bandwidth in 10⁹ bytes a second; names: of the points.
     """
     top = max(rate)
     x = np.array([min(intensity) / 2, top / bandwidth, max(intensity) * 2])
     ax.plot(x, np.minimum(x * bandwidth, top), color="#999999", linewidth=2)
     ax.plot(intensity, rate, "o-", color=INKS[0], markersize=4, linewidth=0.8)
+    below: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+    for point, name in zip(zip(intensity, rate, strict=True), names, strict=True):
+        ax.annotate(str(name), point, (4, -11), **below)
+    half = (x[0] * x[1]) ** 0.5
+    ax.annotate("memory is the limit", (half, half * bandwidth), (-8, 5), ha="right", **below)
+    ax.annotate("arithmetic is the limit", (x[1], top), (4, 5), **below)
     ax.set(xscale="log", yscale="log")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
