@@ -11,8 +11,8 @@ from typing import Any
 
 VARIABLE = "BOOK_CHECK_SHAPES"
 TAKE_LISTS = ("numerics", "worked")
-UNCHECKED = ("chapters", "corrections", "exercises", "explore", "fast", "figures", "valley")
-UNCHECKED += TAKE_LISTS
+DRAW_OR_TEACH = ("chapters", "corrections", "exercises", "explore", "figures", "valley")
+UNCHECKED = (*DRAW_OR_TEACH, *TAKE_LISTS, "fast")
 
 
 def enabled() -> bool:
