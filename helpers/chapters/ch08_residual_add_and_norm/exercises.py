@@ -85,46 +85,27 @@ ex.near_misses(
 )
 
 
-def _relu(x):
-    return np.maximum(x, 0)
-
-
-def _networks():
-    """Tokens, and the weights and biases of two linear layers."""
-    rng = np.random.default_rng(82)
-    for T, C, N in ((5, 3, 7), (4, 4, 4), (1, 2, 6)):
-        x, W1, W2 = (rng.standard_normal(shape) for shape in ((T, C), (C, N), (N, C)))
-        yield x, W1, rng.standard_normal(N), W2, rng.standard_normal(C)
-
-
-ex.near_misses(
+piece(
     "08.2",
-    lambda x, W1, b1, W2, b2: _relu(x @ W1 + b1) @ W2 + b2,
-    _networks(),
+    minigpt.FeedForward,
+    [drawn(minigpt.FeedForward, (4,), 2, 3, 4)],
     {
-        "There is no non-linearity between the two linear layers.": lambda x, W1, b1, W2, b2: (
-            (x @ W1 + b1) @ W2 + b2
+        "There is no activation between the two layers.": lambda self, x: self.down(self.up(x)),
+        "This is ReLU; GELU is asked for.": lambda self, x: self.down(F.relu(self.up(x))),
+        "This is the approximation of GELU by tanh; GELU itself is asked for.": (
+            lambda self, x: self.down(F.gelu(self.up(x), approximate="tanh"))
         ),
-        "Your non-linearity is GELU. The question asks for ReLU.": (
-            lambda x, W1, b1, W2, b2: F.gelu(torch.tensor(x @ W1 + b1)).numpy() @ W2 + b2,
-            lambda x, W1, b1, W2, b2: (
-                F.gelu(torch.tensor(x @ W1 + b1), approximate="tanh").numpy() @ W2 + b2
-            ),
+        "GELU comes last; it belongs between the two layers.": (
+            lambda self, x: F.gelu(self.down(self.up(x)))
         ),
-        "The ReLU comes at the end.": lambda x, W1, b1, W2, b2: _relu((x @ W1 + b1) @ W2 + b2),
-        "There is a second ReLU at the end; only the hidden neurons get one.": (
-            lambda x, W1, b1, W2, b2: _relu(_relu(x @ W1 + b1) @ W2 + b2)
+        "There is a second GELU at the end.": (
+            lambda self, x: F.gelu(self.down(F.gelu(self.up(x))))
         ),
-        "The biases play no part.": lambda x, W1, b1, W2, b2: _relu(x @ W1) @ W2,
-        "The bias b1 plays no part.": lambda x, W1, b1, W2, b2: _relu(x @ W1) @ W2 + b2,
-        "The second linear layer is missing.": lambda x, W1, b1, W2, b2: _relu(x @ W1) + b1,
-        "b1 is added after the ReLU.": lambda x, W1, b1, W2, b2: (_relu(x @ W1) + b1) @ W2 + b2,
-        "The residual is not part of the network.": (
-            lambda x, W1, b1, W2, b2: x + _relu(x @ W1 + b1) @ W2 + b2
+        "The input is added; the block does that, outside of this piece.": (
+            lambda self, x: x + self.down(F.gelu(self.up(x)))
         ),
     },
 )
-
 
 BUGS = {
     "Ada": ("norm before the sum", lambda x, y: x + _normalised(y)),
@@ -286,28 +267,6 @@ ex.values(
     b="b",
 )
 
-
-piece(
-    "08.8",
-    minigpt.FeedForward,
-    [drawn(minigpt.FeedForward, (4,), 2, 3, 4)],
-    {
-        "There is no activation between the two layers.": lambda self, x: self.down(self.up(x)),
-        "This is ReLU; GELU is asked for.": lambda self, x: self.down(F.relu(self.up(x))),
-        "This is the approximation of GELU by tanh; GELU itself is asked for.": (
-            lambda self, x: self.down(F.gelu(self.up(x), approximate="tanh"))
-        ),
-        "GELU comes last; it belongs between the two layers.": (
-            lambda self, x: F.gelu(self.down(self.up(x)))
-        ),
-        "There is a second GELU at the end.": (
-            lambda self, x: F.gelu(self.down(F.gelu(self.up(x))))
-        ),
-        "The input is added; the block does that, outside of this piece.": (
-            lambda self, x: x + self.down(F.gelu(self.up(x)))
-        ),
-    },
-)
 
 ex.spoken(
     "08.7",

@@ -17,60 +17,65 @@ def _normalised(x: np.ndarray) -> np.ndarray:
     return (x - x.mean(axis=-1, keepdims=True)) / (x.std(axis=-1, keepdims=True) + 1e-8)
 
 
-def _blocks():
-    """Tokens, two norms that differ, and two sub-layers, for two shapes."""
-    rng = np.random.default_rng(91)
-    for T, C in ((3, 4), (5, 2)):
-        x, V, W = (rng.standard_normal(shape) for shape in ((T, C), (C, C), (C, C)))
-        gain = 1 + rng.random(C)
-        yield (
-            x,
-            _normalised,
-            lambda z, V=V: z.mean(axis=0) + z @ V,
-            lambda z, gain=gain: gain * _normalised(z) + 0.5,
-            lambda z, W=W: np.maximum(z @ W, 0),
-        )
+def _block(
+    attention_half=lambda self, x: x + self.attention(self.norm_1(x)),
+    feed_forward_half=lambda self, x: x + self.feed_forward(self.norm_2(x)),
+):
+    """A block's forward in two steps, without dropout."""
+    return lambda self, x: feed_forward_half(self, attention_half(self, x))
 
 
-def _pre_block(x, norm_1, attention, norm_2, feed_forward):
-    h = x + attention(norm_1(x))
-    return h + feed_forward(norm_2(h))
-
-
-ex.near_misses(
+piece(
     "09.1",
-    _pre_block,
-    _blocks(),
+    minigpt.Block,
+    [
+        *(drawn(minigpt.Block, (6, 2, p), 2, 4, 6) for p in (0.0, 1.0)),
+        ("evaluation", *drawn(minigpt.Block, (6, 2, 1.0), 2, 4, 6)),
+    ],
     {
-        "The norms are on the stream, so this is post-norm.": (
-            lambda x, n1, f, n2, g: n2((h := n1(x + f(x))) + g(h))
+        "Dropout is at work in evaluation, too.": _block(
+            lambda self, x: x + F.dropout(self.attention(self.norm_1(x)), self.dropout.p),
+            lambda self, x: x + F.dropout(self.feed_forward(self.norm_2(x)), self.dropout.p),
         ),
-        "You add to the normalised copy; add the output to the stream itself.": (
-            lambda x, n1, f, n2, g: (h := n2(n1(x) + f(n1(x)))) + g(h)
+        "Dropout acts on what is added, not on the sum.": _block(
+            lambda self, x: self.dropout(x + self.attention(self.norm_1(x))),
+            lambda self, x: self.dropout(x + self.feed_forward(self.norm_2(x))),
         ),
-        "You normalise the outputs; normalise what the sub-layers read.": (
-            lambda x, n1, f, n2, g: (h := x + n1(f(x))) + n2(g(h))
+        "What attention gives is added without dropout.": _block(
+            feed_forward_half=lambda self, x: x + self.dropout(self.feed_forward(self.norm_2(x)))
         ),
-        "The network reads the stream as it is, without its norm.": (
-            lambda x, n1, f, n2, g: (h := x + f(n1(x))) + g(h)
+        "What the feed-forward layer gives is added without dropout.": _block(
+            lambda self, x: x + self.dropout(self.attention(self.norm_1(x)))
         ),
-        "The second norm plays no part; each sub-layer has its own norm.": (
-            lambda x, n1, f, n2, g: (h := x + f(n1(x))) + g(n1(h))
+        "Dropout is missing: in training it acts on what is added.": _block(),
+        "Attention reads the stream without a norm.": _block(lambda self, x: x + self.attention(x)),
+        "norm_1 comes after attention; it belongs before.": _block(
+            lambda self, x: x + self.norm_1(self.attention(x))
         ),
-        "The second addition starts from the normalised copy and not from the stream.": (
-            lambda x, n1, f, n2, g: (h := n2(x + f(n1(x)))) + g(h)
+        "This is post-norm, which normalises the sums.": _block(
+            lambda self, x: self.norm_1(x + self.attention(x)),
+            lambda self, x: self.norm_2(x + self.feed_forward(x)),
         ),
-        "The network has no residual.": lambda x, n1, f, n2, g: g(n2(x + f(n1(x)))),
-        "The network reads the stream from before attention has written to it.": (
-            lambda x, n1, f, n2, g: x + f(n1(x)) + g(n2(x))
+        "You add to the normalised copy; add what comes out to the stream itself.": _block(
+            lambda self, x: (h := self.norm_1(x)) + self.attention(h),
+            lambda self, x: (h := self.norm_2(x)) + self.feed_forward(h),
         ),
-        "The network's output is added to x, and what attention wrote is lost.": (
-            lambda x, n1, f, n2, g: x + g(n2(x + f(n1(x))))
+        "Nothing is normalised.": _block(
+            lambda self, x: x + self.attention(x), lambda self, x: x + self.feed_forward(x)
         ),
-        "Attention has no residual.": lambda x, n1, f, n2, g: x + g(n2(f(n1(x)))),
-        "The two norms are exchanged.": lambda x, n1, f, n2, g: _pre_block(x, n2, f, n1, g),
-        "Attention comes before the network.": lambda x, n1, f, n2, g: _pre_block(x, n2, g, n1, f),
-        "This is the first half: the network is missing.": lambda x, n1, f, n2, g: x + f(n1(x)),
+        "The two additions are missing.": _block(
+            lambda self, x: self.attention(self.norm_1(x)),
+            lambda self, x: self.feed_forward(self.norm_2(x)),
+        ),
+        "norm_1 is used twice; the feed-forward layer has a norm of its own.": _block(
+            feed_forward_half=lambda self, x: x + self.feed_forward(self.norm_1(x))
+        ),
+        "The feed-forward layer reads the stream without a norm.": _block(
+            feed_forward_half=lambda self, x: x + self.feed_forward(x)
+        ),
+        "Both layers read the same stream; the second is to read what the first has added to.": (
+            lambda self, x: x + self.attention(self.norm_1(x)) + self.feed_forward(self.norm_2(x))
+        ),
     },
 )
 
@@ -242,64 +247,6 @@ ex.explanation(
     "The norm acts on the copy that each sub-layer reads.",
 )
 
-
-def _block(
-    attention_half=lambda self, x: x + self.attention(self.norm_1(x)),
-    feed_forward_half=lambda self, x: x + self.feed_forward(self.norm_2(x)),
-):
-    """A block's forward in two steps, without dropout."""
-    return lambda self, x: feed_forward_half(self, attention_half(self, x))
-
-
-piece(
-    "09.8",
-    minigpt.Block,
-    [
-        *(drawn(minigpt.Block, (6, 2, p), 2, 4, 6) for p in (0.0, 1.0)),
-        ("evaluation", *drawn(minigpt.Block, (6, 2, 1.0), 2, 4, 6)),
-    ],
-    {
-        "Dropout is at work in evaluation, too.": _block(
-            lambda self, x: x + F.dropout(self.attention(self.norm_1(x)), self.dropout.p),
-            lambda self, x: x + F.dropout(self.feed_forward(self.norm_2(x)), self.dropout.p),
-        ),
-        "Dropout acts on what is added, not on the sum.": _block(
-            lambda self, x: self.dropout(x + self.attention(self.norm_1(x))),
-            lambda self, x: self.dropout(x + self.feed_forward(self.norm_2(x))),
-        ),
-        "What attention gives is added without dropout.": _block(
-            feed_forward_half=lambda self, x: x + self.dropout(self.feed_forward(self.norm_2(x)))
-        ),
-        "What the feed-forward layer gives is added without dropout.": _block(
-            lambda self, x: x + self.dropout(self.attention(self.norm_1(x)))
-        ),
-        "Dropout is missing: in training it acts on what is added.": _block(),
-        "Attention reads the stream without a norm.": _block(lambda self, x: x + self.attention(x)),
-        "norm_1 comes after attention; it belongs before.": _block(
-            lambda self, x: x + self.norm_1(self.attention(x))
-        ),
-        "This is post-norm, which normalises the sums.": _block(
-            lambda self, x: self.norm_1(x + self.attention(x)),
-            lambda self, x: self.norm_2(x + self.feed_forward(x)),
-        ),
-        "Nothing is normalised.": _block(
-            lambda self, x: x + self.attention(x), lambda self, x: x + self.feed_forward(x)
-        ),
-        "The two additions are missing.": _block(
-            lambda self, x: self.attention(self.norm_1(x)),
-            lambda self, x: self.feed_forward(self.norm_2(x)),
-        ),
-        "norm_1 is used twice; the feed-forward layer has a norm of its own.": _block(
-            feed_forward_half=lambda self, x: x + self.feed_forward(self.norm_1(x))
-        ),
-        "The feed-forward layer reads the stream without a norm.": _block(
-            feed_forward_half=lambda self, x: x + self.feed_forward(x)
-        ),
-        "Both layers read the same stream; the second is to read what the first has added to.": (
-            lambda self, x: x + self.attention(self.norm_1(x)) + self.feed_forward(self.norm_2(x))
-        ),
-    },
-)
 
 ex.spoken(
     "09.5",

@@ -32,5 +32,5 @@ WRONG = {
         ([1, 2, 3], "Give the two vectors"),
         (([1, 2], [11, 12]), "should have shape"),
     ],
-    "09.8": [(Block, "without a norm")],
+    "09.1": [(Block, "without a norm")],
 }
