@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers import corpus, minigpt, pretrained
-from helpers.chapters.lab import Part, percent, rounded, seeded, spread, table
+from helpers.chapters.lab import Part, parts_of, percent, rounded, seeded, spread, table
 from helpers.minigpt import GPT, Tokenizer
 from helpers.minillama import BytePairTokenizer, join, learn_merges
 
@@ -179,38 +179,24 @@ def right(model: GPT, ids_NT: Tensor, answer: int) -> float:
     return round((guess_NT == ids_NT[:, -answer:]).all(dim=1).float().mean().item(), 4)
 
 
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=13,
-            name="vocabulary",
-            run=of_tales,
-            settings=[{"merges": n} for n in MERGES],
-            seeds=range(3),
-        ),
-        Part(
-            chapter=13,
-            name="vocabulary, longer",
+PARTS = parts_of(
+    13,
+    {
+        "vocabulary": Part(run=of_tales, settings=[{"merges": n} for n in MERGES], seeds=range(3)),
+        "vocabulary, longer": Part(
             run=of_tales,
             settings=[{"merges": n, "of_characters": 2 * STEPS} for n in MERGES],
             seeds=range(3),
         ),
-        Part(
-            chapter=13, name="sums", run=adder, settings=[{"pattern": DIGITS}, {"pattern": NUMBERS}]
-        ),
-        Part(
-            chapter=13,
-            name="sums, longer",
+        "sums": Part(run=adder, settings=[{"pattern": DIGITS}, {"pattern": NUMBERS}]),
+        "sums, longer": Part(
             run=adder,
             settings=[{"pattern": p, "of_digits": 1600} for p in (DIGITS, NUMBERS)],
             seeds=range(4),
         ),
-        Part(
-            chapter=13, name="smollm2", run=of_smollm2, settings=[{"context": 512}], seeds=range(1)
-        ),
-    )
-}
+        "smollm2": Part(run=of_smollm2, settings=[{"context": 512}], seeds=range(1)),
+    },
+)
 
 
 # --- characters and tokens in the open, and four languages -------------------------------------
@@ -269,8 +255,11 @@ TEN = ["wide", "wide", "wide", "wider", "tired", "tired", "tire", "wire", "wider
 Round = tuple[list[tuple[str, str]], Counter, dict[str, list[str]]]
 
 
-def rounds(words: Sequence[str]) -> list[Round]:
-    """After 0, 1, 2, … merges: the merges, the pairs of the next round, the tokens of each word."""
+def rounds(words: Sequence[str], most: int | None = None) -> list[Round]:
+    """After 0, 1, 2, … merges: the merges, the pairs of the next round, the tokens of each word.
+
+    most: merges after which to stop, else when each word is one token.
+    """
     often, merges = Counter(words), list[tuple[str, str]]()
     tokens = {word: list(word) for word in often}
     found = []
@@ -280,22 +269,10 @@ def rounds(words: Sequence[str]) -> list[Round]:
             for pair in itertools.pairwise(parts):
                 pairs[pair] += often[word]
         found.append((list(merges), pairs, tokens))
-        if not pairs:
+        if not pairs or len(merges) == most:
             return found
         merges.append(max(pairs, key=pairs.__getitem__))
         tokens = {word: join(parts, merges[-1]) for word, parts in tokens.items()}
-
-
-def merges_of(words: list[list[str]], n: int) -> tuple[list[tuple[str, str]], list[list[str]]]:
-    """Join the most frequent pair n times, of equals the first: the merges, and the words then."""
-    found = []
-    for _ in range(n):
-        pairs = Counter(pair for word in words for pair in itertools.pairwise(word))
-        if not pairs:  # each word is one token by now
-            break
-        found.append(max(pairs, key=pairs.__getitem__))
-        words = [join(word, found[-1]) for word in words]
-    return found, words
 
 
 def cut_with(merges: list, text: str, counts: Sequence[int] = (0, 16, 64, 256)) -> dict:
