@@ -1,23 +1,6 @@
-"""Misconceptions of chapter 14: what is often said of today's block."""
+"""A misconception of chapter 14: what a mixture of experts holds."""
 
-from helpers.corrections import corrects, number
-
-
-@corrects(
-    claim="With 8 key-value heads in place of 64, attention costs an eighth.",
-    says="“Grouped-query attention cuts the parameters and the scores by the size of a group.”",
-    why="The cache falls to an eighth, and so do the matrices that make keys and values. Those for "
-    "queries and for the output stay, and every head of queries still has a pattern of its own.",
-    section="Swap 3: how many heads need keys of their own?",
-)
-def what_groups_save() -> str:
-    """Parameters of attention, cache and patterns in one layer of Llama 3 70B."""
-    C, H, G = 8_192, 64, 8  # Grattafiori et al. 2024
-    share = (2 * C * C + 2 * C * C // H * G) / (4 * C * C)
-    return (
-        f"In Llama 3 70B attention keeps {100 * share:.0f} % of its parameters, "
-        f"{number(100 * G / H)} % of the cache and all {H} patterns of a layer."
-    )
+from helpers.corrections import corrects
 
 
 @corrects(
