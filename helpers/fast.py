@@ -27,6 +27,7 @@ class Int4Linear(nn.Module):
 
     def __init__(self, linear: nn.Linear):
         super().__init__()
+        self.in_features = linear.in_features
         blocks = linear.weight.detach().float().unflatten(1, (-1, 32))
         least, most = blocks.aminmax(dim=-1)
         scale = (most - least).clamp(min=1e-8) / 15

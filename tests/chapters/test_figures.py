@@ -157,14 +157,14 @@ DRAWN = [
     ("15", "passes", (["a", "b", "c"], 1), {"cache": True}, {
         "words": ["a", "b", "prefill", "a", "b", "c", "decode"],
         "legend": ["passes through", "read from the cache"]}),
-    ("15", "roofline", ([0.5, 2, 8], [5.0, 15.0, 40.0], 10.0, [1, 4, 16]), {}, {
-        "lines": [[(0.5, 5), (2, 15), (8, 40)]],
+    ("15", "roofline", ([1, 4, 16], [0.4, 8 / 15, 0.8], 0.04, 1e9), {}, {
+        "lines": [[(0.25, 2.5), (5, 50), (16, 50)], [(0.5, 5), (2, 15), (8, 40)]],
         "words": ["1", "4", "16", "memory is the limit", "arithmetic is the limit"]}),
     ("15", "batch", ({"a": ("12", 2), "b": ("1", 3), "c": ("1", 1)}, 2), {}, {
         "lines": [[(4, 0.5), (4, 2.9)]], "y": ["a\nrow 1", "b\nrow 2", "c\nrow 1"]}),
     ("15", "frontier", ({9: 2.0}, 4.0, 7.0, 8.0), {}, {
         "lines": [[(8 / 6, 8 / 6), (1, 2), (0.8, 2.4)], [(1, 2)], [(0.8, 2.4)]],
-        "words": ["2 people", "3 people"], "legend": ["9 tokens each"]}),
+        "words": ["2 people", "3 people"], "legend": ["conversations of 9 tokens"]}),
     ("15", "scaling", ({100: np.array([2.2, 2.1]), 1000: np.array([2.0])},), {"upto": 5e3}, {
         "lines": [[(1000, 2.0)]]}),
     ("16", "conversations", ({"one": [("a", "you type", False), ("|b|", "the template", True)]},),

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import LogLocator
 
 from helpers.figures import INKS
@@ -69,6 +69,12 @@ def draw_tiles(ax: Axes, *, T: int = 12, tile: int = 3, row: int = 2, column: in
             look = "at work" if at == (row, column) else look
             look = "masked, skipped" if at[1] > at[0] else look
             ax.add_patch(_box(left, top, tile, tile, looks[look]))
+    for end in range(tile, T + 1, tile):  # the mask goes through tiles on the diagonal
+        stair = [(k + x, k) for k in range(end - tile, end) for x in (0, 1)]
+        masked = [*stair[1:], (end, end - tile)]
+        ax.add_patch(Polygon(masked, facecolor=NEVER, edgecolor="#555555", hatch="////"))
+    edges = [row * tile, (row + 1) * tile]
+    ax.hlines(edges, T, T + 0.8, color="#555555", linestyle=":", linewidth=0.8)
     kept = {
         "m": (0.8, "largest score"),
         "s": (0.8, "sum of e^(score − m)"),
@@ -123,7 +129,7 @@ def of_block(x_N: Float[np.ndarray, " N"], measure: Callable) -> tuple[Callable,
         others, left = measure(*levels(bits, times), largest)
         return (
             f"{bits} bits, the largest number multiplied by {times}: the other 31 numbers "
-            f"share {others} of the {2**bits} levels, and rounding changes them by {left:.0%} of "
+            f"fall on {others} of the {2**bits} levels, and rounding moves them by {left:.0%} of "
             "their RMS."
         )
 
@@ -131,22 +137,20 @@ def of_block(x_N: Float[np.ndarray, " N"], measure: Callable) -> tuple[Callable,
 
 
 def draw_roofline(
-    ax: Axes,
-    intensity: Sequence[float],
-    rate: Sequence[float],
-    bandwidth: float,
-    names: Sequence[object],
+    ax: Axes, users: Sequence[int], seconds: Sequence[float], computing: float, weights: float
 ) -> Axes:
     """Draw measured operations a second against operations a byte, under the two roofs.
 
-    rate in 10⁹ operations a second, bandwidth in 10⁹ bytes a second; names: of the points.
+    seconds: of a step for so many users; computing: for a token of prefill; weights: in fp32.
     """
-    top = max(rate)
+    rate = 2 * weights * np.divide(users, seconds) / 1e9
+    top, bandwidth = 2 * weights / computing / 1e9, 4 * weights / seconds[0] / 1e9
+    intensity = np.divide(users, 2)  # two operations a user for four bytes
     x = np.array([min(intensity) / 2, top / bandwidth, max(intensity) * 2])
     ax.plot(x, np.minimum(x * bandwidth, top), color="#999999", linewidth=2)
     ax.plot(intensity, rate, "o-", color=INKS[0], markersize=4, linewidth=0.8)
     below: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
-    for point, name in zip(zip(intensity, rate, strict=True), names, strict=True):
+    for point, name in zip(zip(intensity, rate, strict=True), users, strict=True):
         ax.annotate(str(name), point, (4, -11), **below)
     half = (x[0] * x[1]) ** 0.5
     ax.annotate("memory is the limit", (half, half * bandwidth), (-8, 5), ha="right", **below)
@@ -203,7 +207,7 @@ def draw_frontier(
     for ink, (T, size) in zip(INKS, caches.items(), strict=False):
         people = np.arange(1, room // size + 1)
         each = bandwidth / (weights + people * size)
-        ax.plot(each, people * each, color=ink, label=f"{T:,} tokens each")
+        ax.plot(each, people * each, color=ink, label=f"conversations of {T:,} tokens")
         for n, fill in ((round(weights / size), "white"), (len(people), ink)):
             x, y = each[n - 1], n * each[n - 1]
             ax.plot([x], [y], "o", color=ink, markerfacecolor=fill, markersize=5)
@@ -225,6 +229,8 @@ def draw_scaling(
     ticks = (1.9, 2.0, 2.1, 2.2, 2.3)
     ax.set_yticks(ticks, [f"{tick:.1f}" for tick in ticks])
     ax.set_ylim(ticks[0], ticks[-1])
+    sizes = (2000, 5000, 10_000, 20_000, 50_000, 100_000)
+    ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.minorticks_off()
-    ax.set(xlabel="parameters in the blocks", ylabel="validation loss (nats)")
+    ax.set(xlabel="parameters in the blocks", ylabel="validation loss (nats per character)")
     return ax

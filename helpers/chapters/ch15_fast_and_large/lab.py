@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers import checkpoint, corpus, minigpt, minillama, valley
+from helpers import checkpoint, corpus, fast, minigpt, minillama, valley
 from helpers.chapters.ch15_fast_and_large import serving
 from helpers.chapters.lab import Part, characters, rounded, seeded
 
@@ -212,6 +212,15 @@ def seconds_of_step(model: torch.nn.Module, users: int = 1, T: int = 64) -> floa
     ids_BT = torch.arange(T).repeat(users, 1)
     _, cache = minillama.read(model, ids_BT, None)
     return least_seconds(lambda: minillama.read(model, ids_BT[:, :1], cache))
+
+
+def seconds_of_matrices(modules: Sequence[torch.nn.Module], users: int = 1) -> float:
+    """Seconds of one core for the products with all their matrices, and nothing else."""
+    dtype, linear = next(modules[0].parameters()).dtype, (torch.nn.Linear, fast.Int4Linear)
+    layers = [layer for m in modules for layer in m.modules() if isinstance(layer, linear)]
+    xs = [torch.randn(users, layer.in_features).to(dtype) for layer in layers]
+    with torch.no_grad():
+        return least_seconds(lambda: [f(x) for f, x in zip(layers, xs, strict=True)])
 
 
 def seconds_of_prefill(model: torch.nn.Module, T: int = 256) -> float:

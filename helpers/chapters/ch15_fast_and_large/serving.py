@@ -101,7 +101,7 @@ def race(seed: int, n: int = 65) -> dict:
 
 @torch.no_grad()
 def read_together(model, ids_BT, cache_LKBGSD, sees_BS):
-    """`minillama.read` for rows that begin with padding, where sees_BS is False; K is 2."""
+    """`minillama.read` for rows that begin with padding, where sees_BS is False; K: key, value."""
     T, S, longer = ids_BT.shape[1], sees_BS.shape[1], []
     sees_B1TS = sees_BS[:, None, None] & torch.ones(T, S, dtype=torch.bool).tril(S - T)
     x_BTC = model.embedding(ids_BT)
