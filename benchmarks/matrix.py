@@ -48,7 +48,9 @@ NAMED = {
 }
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 FOR_TESTS = "beartype beautifulsoup4 hypothesis nbclient nbformat nbval packaging pytest"
+OF_SCRIPTS = ["diagnose", "speedrun"]  # tests that need this folder, which is not in the wheel
 TESTS = ["tests/core", "tests/chapters/test_figures.py"]
+TESTS += [f"--ignore=tests/core/test_{name}.py" for name in OF_SCRIPTS]
 PYTEST = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
 CELLS = ["--nbval-sanitize-with=tests/nbval_sanitize.cfg", "--nbval-cell-timeout=600"]
 # IPython only prints a UsageError, which passes for an output, unless the kernel is told otherwise.
