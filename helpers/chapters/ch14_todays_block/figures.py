@@ -43,7 +43,7 @@ def draw_two_blocks(ax: Axes) -> Axes:
             ax.plot([left + 0.4, x, x], [y, y, y + 3], **LINE)
             ax.annotate("", (left + 0.65, y + 3), (x, y + 3), arrowprops=ARROW)
             for up, part in zip((0.8, 2.1), parts[2 * at : 2 * at + 2], strict=True):
-                draw_box(ax, x, y + up, part, LIT if part in ("RMSNorm", "SwiGLU") else "white")
+                draw_box(ax, x, y + up, part, LIT if left else "white")
             draw_box(ax, left + 0.4, y + 3, "+", shape="circle,pad=0.15")
     for y, there, said in (
         (9.1, 7.1, "gates on hidden numbers"),
@@ -53,20 +53,22 @@ def draw_two_blocks(ax: Axes) -> Axes:
     ):
         ax.plot([7.2, 8], [there, y - 0.9], color=EDGE, linewidth=0.8, linestyle=":")
         ax.text(8.1, y, said, va="center", fontsize=9)
-    draw_box(ax, 8.7, 8.3, "gate", LIT)
-    draw_box(ax, 8.7, 7.4, "up")
-    ax.plot([9.2, 10.3, 9], [8.3, 7.85, 7.4], **LINE)
+    draw_box(ax, 8.95, 8.3, "silu(gate)", LIT)
+    draw_box(ax, 8.95, 7.4, "up")
+    ax.plot([9.2, 10.3, 9, 10.3, 10.8, 10.8], [8.3, 7.85, 7.4, 7.85, 7.85, 7.0], **LINE)
     draw_box(ax, 10.3, 7.85, "×", shape="circle,pad=0.15")
+    draw_box(ax, 10.8, 7.0, "down")
     for x in (8.6, 9.5, 10.4):
         ax.plot([x, 9.5], [5.65, 4.75], **LINE)
         draw_box(ax, x, 5.65, "q", shape="square,pad=0.2")
     draw_box(ax, 9.5, 4.75, "k v", LIT, "square,pad=0.2")
     turn = np.exp(1j * np.linspace(0, 2 * np.pi, 60))
-    ax.fill(9.5 + 0.75 * turn.real, 2.65 + 0.75 * turn.imag, LIT, edgecolor=EDGE)
-    for angle, width in ((0.2, 1), (1.3, 2)):
-        tip = (9.5 + 0.7 * np.cos(angle), 2.65 + 0.7 * np.sin(angle))
-        arrow = ARROW | {"linewidth": width, "color": "black"}
-        ax.annotate("", tip, (9.5, 2.65), arrowprops=arrow)
+    ax.fill(9 + 0.75 * turn.real, 2.55 + 0.75 * turn.imag, LIT, edgecolor=EDGE)
+    for position, angle in enumerate((0.2, 1.0)):
+        x, y = np.cos(angle), np.sin(angle)
+        arrow = ARROW | {"linewidth": 1 + position, "color": "black"}
+        ax.annotate("", (9 + 0.7 * x, 2.55 + 0.7 * y), (9, 2.55), arrowprops=arrow)
+        ax.text(9 + 0.9 * x, 2.55 + 0.9 * y, f"position {position}", va="center", fontsize=8)
     draw_box(ax, 8.95, 0.4, "− mean")
     ax.plot([8.2, 9.7], [0.2, 0.6], color=INKS[1], linewidth=1.5, zorder=4)
     draw_box(ax, 10.6, 0.4, "÷ RMS", LIT)

@@ -286,14 +286,14 @@ def turned_by_hand(x: np.ndarray, halves: bool) -> Worked:
 def shared_keys_by_hand() -> Worked:
     """What both heads of "it" read where the second has the keys and values of the first."""
     x, K, V = example.X[-1], example.X @ example.W_K, example.X @ example.W_V
-    steps = []
+    steps = [Step("K", rf"{matrix(K)} \quad V = {matrix(V)}", K)]
     for n, W in ((1, example.W_Q), (2, example.W_Q2)):
         scores = K @ (x @ W) / 2**0.5
         weights = softmax_steps(f"w_{n}", scores)
         output = weights.value @ V
         steps.append(_on_two_lines(f"s_{n}", rf"K q_{n} / \sqrt{{2}}", scores))
         steps += [weights, Step(f"w_{n} V", matrix(output), output)]
-    title = "Two queries of “it”, and one set of keys (fox, cross, stream, because, it)"
+    title = "Two queries of “it”, and one set of keys and values"
     return Worked(title, tuple(steps))
 
 
@@ -336,9 +336,9 @@ def oracle() -> list[list[str]]:
     return [row for row in rows if row[0].startswith("SmolLM2-135M")]
 
 
-def loss_on_text(model: nn.Module, tokenizer) -> float:
-    """The mean loss on TEXT, in nats per token."""
-    return losses_of(model, tokenizer.encode(TEXT)[None]).mean().item()
+def loss_on_text(model: nn.Module, tokenizer, text: str = TEXT) -> float:
+    """The mean loss on a text, in nats per token."""
+    return losses_of(model, tokenizer.encode(text)[None]).mean().item()
 
 
 def rotate_halves(x_BHTD: Tensor, first: int, base: float) -> Tensor:
