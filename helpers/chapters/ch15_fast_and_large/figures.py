@@ -137,14 +137,20 @@ def of_block(x_N: Float[np.ndarray, " N"], measure: Callable) -> tuple[Callable,
 
 
 def draw_roofline(
-    ax: Axes, users: Sequence[int], seconds: Sequence[float], computing: float, weights: float
+    ax: Axes,
+    users: Sequence[int],
+    seconds: Sequence[float],
+    reading: float,
+    computing: float,
+    weights: float,
 ) -> Axes:
     """Draw measured operations a second against operations a byte, under the two roofs.
 
-    seconds: of a step for so many users; computing: for a token of prefill; weights: in fp32.
+    seconds: of a step for so many users; reading: for all weights, each of four bytes;
+    computing: for a token of prefill.
     """
     rate = 2 * weights * np.divide(users, seconds) / 1e9
-    top, bandwidth = 2 * weights / computing / 1e9, 4 * weights / seconds[0] / 1e9
+    top, bandwidth = 2 * weights / computing / 1e9, 4 * weights / reading / 1e9
     intensity = np.divide(users, 2)  # two operations a user for four bytes
     x = np.array([min(intensity) / 2, top / bandwidth, max(intensity) * 2])
     ax.plot(x, np.minimum(x * bandwidth, top), color="#999999", linewidth=2)
