@@ -47,3 +47,19 @@ def initialised(function: Callable, sizes: dict[str, int]) -> tuple | None:
     if (returned := function(model)) is None:
         return None
     return returned is model, dict(model.named_parameters())
+
+
+def calls(function: Callable, sizes: tuple, steps: list[tuple]) -> tuple:
+    """What the methods of an object of these sizes give, step by step, and its pool at the end.
+
+    A step is a method's name and its arguments; what it raises is told as text.
+    """
+    made, said = function(*sizes), []
+    for name, *args in steps:
+        try:
+            said.append(copy.deepcopy(getattr(made, name)(*args)))
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            said.append(repr(error))
+    return said, made.pool

@@ -254,3 +254,85 @@ ex.explanation(
     "The cache has to be read for every token.",
     "So the time of a token grows with the length.",
 )
+
+TURNS = "AAABABBBAABBCAaBCCCBBCbAABCA"  # a letter writes a token, a small one leaves
+
+
+def _turns(pages: int, size: int):
+    """Calls of `append`, `keys` and `leave`, and of each what to expect: keys, or an error."""
+    kept: dict[str, list[int]] = {}
+    gone: set[str] = set()
+    for token, turn in enumerate(TURNS, 1):
+        who = turn.upper()
+        if turn.islower():
+            del kept[who]
+            gone.add(who)
+            yield ("leave", who), False, kept, gone
+        else:
+            used = sum(-(-len(keys) // size) for keys in kept.values())
+            is_full = used == pages and len(kept.get(who, ())) % size == 0
+            yield ("append", who, token), is_full, kept, gone
+            if not is_full:
+                kept.setdefault(who, []).append(token)
+        for one in kept:
+            yield ("keys", one), False, kept, gone
+
+
+def _keys(tokens: list[int], D: int) -> torch.Tensor:
+    """A key for each token by its number: none is 0, and no two are alike."""
+    return torch.outer(torch.tensor(tokens), torch.arange(1, D + 1)).float()
+
+
+def _wrong_keys(found, right, others: list[int], is_back: bool) -> str:
+    """What is likely to have gone wrong, by which keys are where."""
+    T = len(right)
+    if is_back:
+        return "A conversation that left and comes back is not a new one. What does `leave` forget?"
+    if len(found) > T and ex.close(found[:T], right):
+        return "`keys` gives the rest of the last page, too. How many tokens are there?"
+    first, now = right[:, 0], found[:, 0]
+    if np.isin(now, others).any():
+        return "A conversation has keys of another one. Has each its own list of pages?"
+    if len(now) and now[0] in first[1:]:
+        if first[0] in now:
+            return "Pages come in the wrong order. In which order did the conversation take them?"
+        return "A key is written over an older one: a new page is taken a token too late."
+    if (now[:T] == 0).any():
+        return "There is an empty row amid the keys: a new page is taken a token too early."
+    return "What `keys` gives are not the keys that were appended, in their order."
+
+
+@ex.exercise("15.7")
+def _pages(answer) -> None:
+    for pages, size, D in ((4, 3, 2), (12, 1, 3), (3, 4, 2)):
+        steps = [step for step, *_ in _turns(pages, size)]
+        calls = [(*s[:2], *(_keys([n], D)[0] for n in s[2:])) for s in steps]
+        said, pool = ex.within(answer, "calls", (pages, size, D), calls)
+        for (step, is_full, kept, gone), what in zip(_turns(pages, size), said, strict=True):
+            _judge_call(step, what, is_full, kept, gone, D)
+        pool = ex.array(pool, (pages, size, D), "The pool")
+        if not np.isin(np.hstack([*kept.values()]), pool[..., 0]).all():
+            raise ex.Wrong("The keys are right, but not all of them are in `self.pool`.")
+
+
+def _judge_call(step, said, is_full: bool, kept, gone, D: int) -> None:
+    """Hold what a call gave to what it should. Raises: Wrong."""
+    name, who, *_ = step
+    raised = said if isinstance(said, str) else ""
+    if is_full and not raised.startswith("ValueError"):
+        but = f"raises {raised}" if raised else "takes a key all the same"
+        raise ex.Wrong(f"When no page is free, `append` should raise a ValueError. Yours {but}.")
+    if raised.startswith("ValueError") and name == "append" and not is_full:
+        why = "those of one that left are not used again" if gone else "one is taken too early"
+        raise ex.Wrong(f"`append` finds no free page where there should be one: {why}.")
+    if raised and not is_full:
+        raise ex.Wrong(f"`{name}` raises {raised}.")
+    if name == "keys":
+        if said is None:
+            raise ex.NotYet("`keys` gives nothing back. Does it return its result?")
+        found, right = ex.numbers(said), _keys(kept[who], D).numpy()
+        if found.shape[1:] != right.shape[1:]:
+            ex.array(found, right.shape, "What `keys` gives")
+        if found.shape != right.shape or not ex.close(found, right):
+            others = [n for one, tokens in kept.items() if one != who for n in tokens]
+            raise ex.Wrong(_wrong_keys(found, right, others, bool(gone & kept.keys())))
