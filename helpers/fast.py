@@ -1,6 +1,7 @@
-"""SmolLM2 made fast without other answers, on a CPU: `python -m helpers.chat` writes with it.
+"""SmolLM2 made fast on a CPU: `python -m helpers.chat` writes with it.
 
-Chapter 15 says where each factor comes from, and measures them.
+Chapter 15 says where each factor comes from, and measures them. Rounding to 16 bits may turn an
+answer to other words. A prompt is read about half as fast as in 32 bits.
 """
 
 from __future__ import annotations
@@ -100,11 +101,12 @@ def faster(model: Llama, bits: int, T: int = 512) -> Any:
 def stream(model: Any, ids_1T: Tensor, n: int) -> Iterator[Tensor]:
     """`minillama.stream`, by a model that `faster` made; a text that goes on isn't read again.
 
-    Raises ValueError where the text would outgrow the model's T.
+    Ends early where its T is reached. Raises ValueError for a text that is longer than that.
     """
-    new = ids_1T[0].tolist()
-    if len(new) + n > model.T:
-        raise ValueError(f"{len(new)} tokens and {n} more don't fit into a text of {model.T}")
+    [new] = ids_1T.tolist()
+    if len(new) > model.T:
+        raise ValueError(f"{len(new)} tokens don't fit into a text of {model.T}: begin a new one")
+    n = min(n, model.T - len(new) + 1)
     pairs = zip(model.ids, new[:-1], strict=False)  # the last one's logits are needed
     model.ids = [a for a, b in takewhile(lambda pair: pair[0] == pair[1], pairs)]
     for block in model.blocks:

@@ -41,8 +41,10 @@ def test_a_conversation_goes_on_as_the_book_s_and_is_read_once(model):
         found = [int(one) for one in fast.stream(quick, torch.tensor([more]), 4)]
         assert found == [int(one) for one in minillama.stream(model, torch.tensor([more]), 4)]
         assert len(seen) - 3 == {18: 3, 7: 2, 5: 1, 1: 1}[len(more)]
-    with pytest.raises(ValueError, match="don't fit"):
-        next(fast.stream(quick, torch.tensor([ids]), 29))
+    assert len([*fast.stream(quick, torch.tensor([ids]), 99)]) == 40 - 12 + 1
+    for wrong in ([[*range(41)]], [ids, ids]):
+        with pytest.raises(ValueError):
+            next(fast.stream(quick, torch.tensor(wrong), 1))
 
 
 @pytest.mark.skipif(not fast.INT4, reason="torch multiplies four bits one by one here")

@@ -1,6 +1,7 @@
 """Drawings of chapter 15: passes, tiles, bits, a batch, a roofline and frontier, a law."""
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from itertools import count
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,7 +17,7 @@ DONE, NOW, NEVER = "#cfe3f2", "#ffd24d", "#f2f2f2"
 FEW = 5  # bits up to which the levels are drawn one by one
 
 
-def _box(x: float, y: float, wide: float, high: float, colour: str, **how: Any) -> Rectangle:
+def _box(x: float, y: float, wide: float, high: float, colour: Any, **how: Any) -> Rectangle:
     """A filled box with an edge; what is never computed is hatched."""
     hatch = "////" if colour == NEVER else None
     how = {"edgecolor": "#555555", "hatch": hatch} | how
@@ -170,34 +171,72 @@ def draw_roofline(
     return ax
 
 
+def _seats(
+    requests: Mapping[str, tuple[Sized, int]], users: int
+) -> Iterator[tuple[str, int, int, int, int]]:
+    """Of each text: its row, its prompt's length, and in which columns it joins and has ended."""
+    free = [max(len(ids_T) for ids_T, _ in requests.values())] * users
+    for text, (ids_T, answer) in requests.items():
+        row = free.index(joins := min(free))
+        free[row] = joins + answer
+        yield text, row, len(ids_T), joins, free[row]
+
+
 def draw_batch(ax: Axes, requests: Mapping[str, tuple[Sized, int]], users: int) -> Axes:
     """Draw who sits in which row of a continuous batch, after how much padding, and when.
 
     requests: of each text its ids, and how many the answer has, in the order they came.
     """
-    S = max(len(ids_T) for ids_T, _ in requests.values())
-    free, labels = [(S, -1 - row) for row in range(users)], []  # from which column, after whom
-    for y, (text, (ids_T, answer)) in enumerate(requests.items()):
-        row = min(range(users), key=lambda row: free[row][0])
-        joins, before = free[row]
-        parts = ((0, joins - len(ids_T), NEVER), (joins - len(ids_T), joins, DONE))
-        for left, right, colour in (*parts, (joins, joins + answer, NOW)):
+    sat: dict[int, int] = {}  # by row, the one who had it before
+    seats = [*_seats(requests, users)]
+    for y, (_, row, T, joins, ends) in enumerate(seats):
+        for left, right, colour in (
+            (0, joins - T, NEVER),
+            (joins - T, joins, DONE),
+            (joins, ends, NOW),
+        ):
             for x in range(left, right):
                 ax.add_patch(_box(x, y + 0.1, 1, 0.8, colour, linewidth=0.6))
-        if before >= 0:
-            ax.plot([joins, joins], [before + 0.5, y + 0.9], color=INKS[1], linewidth=2)
-        free[row] = joins + answer, y
-        labels.append(f"{text}\nrow {row + 1}")
-    _legend(
-        ax,
-        {"padding": NEVER, "prompt": DONE, "answer, a token a step": NOW},
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=3,
+        if row in sat:
+            ax.plot([joins, joins], [sat[row] + 0.5, y + 0.9], color=INKS[1], linewidth=2)
+        sat[row] = y
+    looks = {"padding": NEVER, "prompt": DONE, "answer, a token a step": NOW}
+    _legend(ax, looks, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    ax.set(
+        xlim=(0, max(seat[-1] for seat in seats)),
+        ylim=(len(seats), 0),
+        xlabel="column of the cache",
     )
-    ends = max(end for end, _ in free)
-    ax.set(xlim=(0, ends), ylim=(len(labels), 0), xlabel="column of the cache")
+    labels = [f"{text}\nrow {row + 1}" for text, row, *_ in seats]
     ax.set_yticks(np.arange(len(labels)) + 0.5, labels, fontsize=9)
+    ax.tick_params(left=False)
+    return ax
+
+
+def draw_pages(
+    ax: Axes, requests: Mapping[str, tuple[Sized, int]], users: int, *, page: int = 4
+) -> Axes:
+    """Draw the same caches in pages of one pool, whenever somebody joins, and near the end."""
+    seats = [*_seats(requests, users)]
+    shown = sorted({joins for *_, joins, _ in seats})
+    shown.append(max(seat[-1] for seat in seats) - 1)
+    pages: dict[int, tuple[str, int]] = {}  # of the pool: whose each is, and which of theirs
+    for column in range(shown[-1] + 1):
+        tokens = {a: T + column - at for a, _, T, at, ends in seats if at <= column < ends}
+        pages = {at: one for at, one in pages.items() if one[0] in tokens}
+        for one in [(a, n) for a, T in tokens.items() for n in range(-(-T // page))]:
+            if one not in pages.values():
+                pages[next(at for at in count() if at not in pages)] = one
+        for at, (text, n) in pages.items() if column in shown else ():
+            x, y, ink = at * (page + 0.6), shown.index(column), INKS[[*requests].index(text)]
+            filled = min(page, tokens[text] - n * page)
+            ax.add_patch(_box(x, y + 0.15, filled, 0.7, (ink, 0.3), linewidth=0))
+            ax.add_patch(_box(x, y + 0.15, page, 0.7, "none", linewidth=0.6))
+            ax.text(x + page / 2, y + 0.5, text.split()[0], ha="center", va="center", fontsize=8)
+    ax.autoscale_view()
+    ax.invert_yaxis()
+    ax.set_yticks(np.arange(len(shown)) + 0.5, [f"column {c}" for c in shown], fontsize=9)
+    ax.set(xticks=[], xlabel=f"pages of {page} tokens in one pool")
     ax.tick_params(left=False)
     return ax
 

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 
 from helpers import checkpoint, corpus, fast, minigpt, minillama, valley
 from helpers.chapters.ch15_fast_and_large import serving
-from helpers.chapters.lab import Part, characters, rounded, seeded
+from helpers.chapters.lab import Part, characters, parts_of, rounded, seeded
 
 # --- a scaling law ---------------------------------------------------------------------------
 
@@ -230,19 +230,15 @@ def seconds_of_prefill(model: torch.nn.Module, T: int = 256) -> float:
 
 # --- the parts -------------------------------------------------------------------------------
 
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=15,
-            name="scaling",
+PARTS = parts_of(
+    15,
+    {
+        "scaling": Part(
             run=scaled,
             settings=[{"C": C, "rate": rate} for C in WIDTHS for rate in RATES],
             seeds=range(3),
         ),
-        Part(
-            chapter=15, name="drafts", run=drafted, settings=[{"n": n, "k": k} for n, k in DRAFTS]
-        ),
-        Part(chapter=15, name="race", run=serving.race, settings=[{}], seeds=range(3)),
-    )
-}
+        "drafts": Part(run=drafted, settings=[{"n": n, "k": k} for n, k in DRAFTS]),
+        "race": Part(run=serving.race, settings=[{}], seeds=range(3)),
+    },
+)

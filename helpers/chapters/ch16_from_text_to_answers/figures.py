@@ -121,7 +121,7 @@ def draw_forgotten(ax: Axes, losses: Mapping[str, Sequence[float]], *, before: f
     ax.set_yticks(range(len(losses)), list(losses))
     ax.set(xlim=(0, 9), ylim=(len(losses) - 0.5, -0.5), xlabel="loss on tales (nats per token)")
     above = ax.secondary_xaxis("top", functions=(np.exp, lambda x: np.log(np.maximum(x, 1e-9))))
-    above.set_xticks([2, 10, 100, 1000], ["2", "10", "100", "1,000"])
+    above.set_xticks([2, 10, 100], ["2", "10", "100"])
     above.set_xlabel("as unsure as among so many equally likely words")
     ax.legend(loc="lower right")
     return ax

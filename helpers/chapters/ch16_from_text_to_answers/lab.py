@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 import helpers
 from helpers import checkpoint, corpus, pretrained, valley
-from helpers.chapters.lab import Part, percent, spread, table
+from helpers.chapters.lab import Part, parts_of, percent, spread, table
 from helpers.minigpt import GPT, Tokenizer, generate, get_batch, lr_at
 from helpers.minillama import LoRA, chat_ids
 
@@ -550,38 +550,26 @@ def preferred(seed: int, beta: float) -> dict:
 
 # --- the parts ------------------------------------------------------------------------------
 
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            chapter=16,
-            name="reading",
+PARTS = parts_of(
+    16,
+    {
+        "reading": Part(
             run=one_run,
             settings=[*({"way": way} for way in WAYS), {"way": "all tokens", "steps": 400}],
         ),
-        Part(
-            chapter=16,
-            name="forgetting",
+        "forgetting": Part(
             run=one_run,
             settings=[{"way": "with tales"}, {"rank": 8, "lr": 0.01}, {"lr": 0.001}],
             seeds=range(3),
         ),
-        Part(
-            chapter=16,
-            name="preference",
-            run=preferred,
-            settings=[{"beta": 0.1}, {"beta": 1.0}],
-            seeds=range(4),
-        ),
-        Part(
-            chapter=16,
-            name="inn",
+        "preference": Part(run=preferred, settings=[{"beta": 0.1}, {"beta": 1.0}], seeds=range(4)),
+        "inn": Part(
             run=inn_run,
             settings=[{"steps": 40, "lr": 0.002, "leaked": leaked} for leaked in (False, True)],
             seeds=range(3),
         ),
-    )
-}
+    },
+)
 
 
 # --- what the predictions are told ------------------------------------------------------------

@@ -39,3 +39,10 @@ def test_block_shows_each_number_and_how_far_its_level_is(ax):
     np.testing.assert_allclose(ax.lines[0].get_ydata(), x_N)
     moves = [segment[:, 1] for segment in ax.collections[-1].get_segments()]
     np.testing.assert_allclose(moves, [[0.1, 0.0], [0.9, 1.0], [-0.3, -0.5]])
+
+
+def test_pages_hold_each_token_of_those_who_are_there(ax):
+    requests = {"a": (range(2), 4), "b": (range(6), 9), "c": (range(4), 8), "d": (range(4), 3)}
+    draw.draw_pages(ax, requests, users=2)
+    held = sum(p.get_width() for p in ax.patches if p.get_linewidth() == 0)
+    assert held == (2 + 6) + (10 + 4) + (9 + 4) + (11 + 6)  # when c and d join, and at the end
