@@ -36,7 +36,7 @@ def draw_conversations(ax: Axes, texts: Mapping[str, Sequence[tuple[str, str, bo
         ax.text(x + 0.5, y, "stop" if "|" in word else "…", va="center", weight="bold")
         y -= 1.5
     keys = [Patch(color=(ink, 0.4), label=whose) for whose, ink in WHOSE.items()]
-    keys.append(Patch(color=COUNTS, label="counts in the loss"))
+    keys.append(Patch(color=COUNTS, label="counts in training"))
     apart = {"fontsize": 8.5, "handlelength": 0.8, "handletextpad": 0.4, "columnspacing": 1}
     ax.legend(handles=keys, ncols=4, loc="upper center", bbox_to_anchor=(0.5, 0), **apart)
     ax.set(xlim=(-0.2, 66.2), ylim=(y + 0.8, 0.6))
@@ -122,7 +122,7 @@ def draw_forgotten(ax: Axes, losses: Mapping[str, Sequence[float]], *, before: f
     ax.set(xlim=(0, 9), ylim=(len(losses) - 0.5, -0.5), xlabel="loss on tales (nats per token)")
     above = ax.secondary_xaxis("top", functions=(np.exp, lambda x: np.log(np.maximum(x, 1e-9))))
     above.set_xticks([2, 10, 100], ["2", "10", "100"])
-    above.set_xlabel("as unsure as among so many equally likely words")
+    above.set_xlabel("like a choice among this many equally likely words")
     ax.legend(loc="lower right")
     return ax
 

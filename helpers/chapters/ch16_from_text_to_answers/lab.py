@@ -361,7 +361,7 @@ def before_and_after(n: int = 17) -> dict[str, list[tuple[str, str, bool]]]:
     def shown(ids, whose, counts):
         return [*zip((tokenizer.vocab[i] for i in ids), whose, counts, strict=True)]
 
-    before = shown(written_T, you + said * n, [True] * len(written_T))
+    before = shown(written_T, you + said * n, [False] + [True] * (len(written_T) - 1))
     whose = 3 * form + you + 5 * form + said * sum(counts)
     after = shown([*ids_T, targets_T[-1]], whose, counts)
     return {"Before: our GPT carries on": before, "After: an answer, and a stop": after}
@@ -588,9 +588,10 @@ def usual_pairs_told() -> str:
     found = PARTS["reading"].runs(way="usual pairs")
     usual, new = (mean_of(found, kind, "right") for kind in ("usual", "new"))
     return (
-        "Eight models were asked about heroes that were held out. With the tales' adjective for a "
-        f"water {usual} of their answers are right, with another {new}. {mean_of(found, 'told')} "
-        "of these name a pair of the tales instead, such as a muddy ditch."
+        "Models of eight seeds were asked about heroes that were held out. With the tales' "
+        f"adjective for a water {usual} of their answers are right, with another {new}. "
+        f"{mean_of(found, 'told')} of these name a pair of the tales instead, such as a muddy "
+        "ditch."
     )
 
 
