@@ -232,12 +232,37 @@ def draw_pages(
             filled = min(page, tokens[text] - n * page)
             ax.add_patch(_box(x, y + 0.15, filled, 0.7, (ink, 0.3), linewidth=0))
             ax.add_patch(_box(x, y + 0.15, page, 0.7, "none", linewidth=0.6))
-            ax.text(x + page / 2, y + 0.5, text.split()[0], ha="center", va="center", fontsize=8)
+            ax.text(
+                x + page / 2,
+                y + 0.5,
+                f"{text.split()[0]} {n + 1}",
+                ha="center",
+                va="center",
+                fontsize=8,
+            )
     ax.autoscale_view()
     ax.invert_yaxis()
     ax.set_yticks(np.arange(len(shown)) + 0.5, [f"column {c}" for c in shown], fontsize=9)
     ax.set(xticks=[], xlabel=f"pages of {page} tokens in one pool")
     ax.tick_params(left=False)
+    return ax
+
+
+def draw_round(ax: Axes, read: Sequence[str], written: Sequence[str]) -> Axes:
+    """Draw a round of speculative decoding: what is drafted after a token, read, and written."""
+    lost = [""] * (len(read) - 1 - len(written))
+    rows = {"draft writes": read[1:], "target reads": read, "kept": [*written, *lost]}
+    for y, (name, words) in enumerate(rows.items()):
+        ax.text(-0.12, y + 0.46, name, ha="right", va="center", fontsize=9)
+        for x, word in enumerate(words, len(read) - len(words) if y < 2 else 1):
+            theirs = y == 2 and x == len(written)
+            colour = NOW if theirs else (DONE, "white", DONE)[y] if word else NEVER
+            ax.add_patch(_box(x, y, 0.96, 0.88, colour))
+            ax.text(x + 0.48, y + 0.46, word.strip(), ha="center", va="center", fontsize=9)
+    looks = {"drafted": DONE, "the target's own": NOW, "thrown away": NEVER}
+    _legend(ax, looks, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    ax.set(xlim=(-1, len(read) + 1), ylim=(len(rows), -0.1))
+    ax.set_axis_off()
     return ax
 
 

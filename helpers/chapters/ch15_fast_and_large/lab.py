@@ -144,6 +144,20 @@ def drafted(seed: int, n: int, k: int, written: int = WRITTEN) -> dict:
     return {"tokens a call": round(tokens / calls, 4), "accepted": round(kept / judged, 4)}
 
 
+def one_round(text: str, seed: int, n: int = 3, k: int = 4) -> tuple[list[str], list[str]]:
+    """The tokens that the target reads, its newest and k drafts, and those that are written."""
+    asked_T, seen = storyteller().tokenizer.encode(text), list[torch.Tensor]()
+
+    def seeing(ids_T: torch.Tensor) -> torch.Tensor:
+        seen.append(ids_T)
+        return target(ids_T)
+
+    with seeded(seed):
+        ids_T, _ = speculative_round(seeing, ngram_draft(n), asked_T, k)
+    vocab, T = storyteller().tokenizer.vocab, len(asked_T)
+    return [vocab[i] for i in seen[0][T - 1 :]], [vocab[i] for i in ids_T[T:]]
+
+
 # --- what the chapter measures as it runs ----------------------------------------------------
 
 

@@ -1,30 +1,8 @@
-"""Misconceptions of chapter 16: what is said of adapters and preferences."""
+"""A misconception of chapter 16: what is said of preferences."""
 
 import numpy as np
 
 from helpers.corrections import corrects, number
-
-
-@corrects(
-    claim="Both matrices of LoRA begin at zero, so that it changes nothing at first.",
-    says="“A and B are initialised with zeros.”",
-    why="One of them is enough to make the product zero. If both are, neither has a gradient, and "
-    "nothing is ever learned. So one of them begins at random (Hu et al. 2021).",
-    section="Our GPT so far: LoRA",
-)
-def both_at_zero() -> str:
-    """Norms of the gradients of both matrices, with b at zero, and with both."""
-    x_C, a_RC, b_CR = np.ones(6), np.random.default_rng(0).standard_normal((2, 6)), np.zeros((4, 2))
-    upstream_C = np.ones(4)  # the gradient of what comes out
-    found = [
-        (np.outer(b_CR.T @ upstream_C, x_C), np.outer(upstream_C, a @ x_C))
-        for a in (a_RC, np.zeros_like(a_RC))
-    ]
-    one, both = (" and ".join(number(np.linalg.norm(g)) for g in grads) for grads in found)
-    return (
-        f"In a small layer, with only b at zero, the gradients of a and b have the norms {one}. "
-        f"With both at zero they have the norms {both}."
-    )
 
 
 @corrects(

@@ -620,7 +620,7 @@ def forgotten() -> tuple[dict[str, list[float]], float]:
     """Losses on tales by the way of training, named with what it gets right, and that before."""
     ways: dict[str, tuple[str, dict]] = {
         "all weights, 0.003": ("reading", {"way": "answer only"}),
-        "all, with tales": ("forgetting", {"way": "with tales"}),
+        "with tales, 0.003": ("forgetting", {"way": "with tales"}),
         "LoRA, 0.01": ("forgetting", {"rank": 8, "lr": 0.01}),
         "all weights, 0.001": ("forgetting", {"lr": 0.001}),
     }
